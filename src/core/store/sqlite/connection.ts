@@ -70,9 +70,6 @@ const SQLITE_CAUSES: Record<number, string> = {
   776: 'a program was killed while it changed the file; run lyra migrate to undo that change',
 }
 
-/** An open database file and its prepared statements. Statements are written with `$1`, `$2`, ... */
-export type Connection = ReturnType<typeof connect>
-
 /**
  * Opens for reading.
  *
@@ -126,7 +123,7 @@ export function openAlone(path: string): Connection {
 
 /** The schema version of a file; 0 for an empty one. */
 export function schemaVersionIn(path: string, readOnly = true): number {
-  using connection = connect(path, { readOnly })
+  using connection = new Connection(path, { readOnly })
   return connection.schemaVersion()
 }
 
@@ -150,7 +147,7 @@ type ConnectionMode = {
 
 function prepared(path: string, mode: ConnectionMode, prepare: (connection: Connection) => void): Connection {
   return withSqliteErrors(path, () => {
-    const connection = connect(path, mode)
+    const connection = new Connection(path, mode)
     try {
       if (!mode.readOnly) connection.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
       prepare(connection)
@@ -162,90 +159,151 @@ function prepared(path: string, mode: ConnectionMode, prepare: (connection: Conn
   })
 }
 
-function connect(path: string, { readOnly = false, isAlone = false, maxTextBytes }: ConnectionMode) {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new StoreError(`${path}: is a folder; name a file in it with --store`)
+/**
+ * An open database file and its prepared statements. Statements are written with `$1`, `$2`, ... Once it is closed, what needs
+ * the database throws. Faults of SQLite are thrown as they are, apart from {@link closeWritten}: {@link withSqliteErrors}
+ * explains them.
+ */
+export class Connection {
+  readonly path: string
+  readonly #database: DatabaseSync
+  readonly #isAlone: boolean
+  /** The file that was opened. */
+  readonly #file: FileVersion | null
+  readonly #statements = new Map<string, StatementSync>()
+
+  /** @throws {StoreError} for a folder, and for a WAL that is not the file's; otherwise as SQLite does. */
+  constructor(path: string, { readOnly = false, isAlone = false, maxTextBytes }: ConnectionMode) {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new StoreError(`${path}: is a folder; name a file in it with --store`)
+    }
+    checkLog(path)
+    if (!readOnly) createPrivately(path)
+    this.path = path
+    this.#isAlone = isAlone
+    this.#database = new DatabaseSync(path, {
+      readOnly,
+      timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS,
+      ...(maxTextBytes !== undefined && { limits: { length: maxTextBytes } }),
+    })
+    this.#file = fileAt(path)
   }
-  checkLog(path)
-  if (!readOnly) createPrivately(path)
-  const database = new DatabaseSync(path, {
-    readOnly,
-    timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS,
-    ...(maxTextBytes !== undefined && { limits: { length: maxTextBytes } }),
-  })
-  const file = fileAt(path)
-  const statements = new Map<string, StatementSync>()
+
+  /** A number that changes when another connection commits. */
+  get dataVersion(): number {
+    return this.row('pragma data_version')![0] as number
+  }
+
+  /** Whether the path still names the file that was opened: it may have been removed or replaced since. */
+  get isInPlace(): boolean {
+    return this.#isAlone || (this.#file !== null && fileAt(this.path)?.id === this.#file.id)
+  }
+
+  /**
+   * Whether the file, without its WAL, is unchanged since it was opened. It changes at a checkpoint, and when another
+   * file is copied over it: cached pages then belong to the old one.
+   */
+  get isUnchanged(): boolean {
+    const now = fileAt(this.path)
+    return now !== null && now.id === this.#file?.id && now.version === this.#file.version
+  }
 
   /** The rows of a statement, each an array of its columns. Integers must be within JavaScript's numbers. */
-  function rows(text: string, values: readonly (KeyValue | null)[] = []): (string | number | null)[][] {
-    return statementOf(text).all(...values) as unknown as (string | number | null)[][]
+  rows(text: string, values: readonly (KeyValue | null)[] = []): (string | number | null)[][] {
+    return this.#statementOf(text).all(...values) as unknown as (string | number | null)[][]
   }
 
   /** The first row of a statement, or null. */
-  function row(text: string, values: readonly KeyValue[] = []): (string | number | null)[] | null {
-    return (statementOf(text).get(...values) as unknown as (string | number | null)[] | undefined) ?? null
+  row(text: string, values: readonly KeyValue[] = []): (string | number | null)[] | null {
+    return (
+      (this.#statementOf(text).get(...values) as unknown as (string | number | null)[] | undefined) ?? null
+    )
   }
 
   /** Runs a statement that changes something; returns the number of rows changed. */
-  function run(text: string, values: readonly (KeyValue | null)[] = []): number {
-    return Number(statementOf(text).run(...values).changes)
+  run(text: string, values: readonly (KeyValue | null)[] = []): number {
+    return Number(this.#statementOf(text).run(...values).changes)
   }
 
   /** Runs several statements. */
-  function runAll(all: readonly { text: string; values: readonly (KeyValue | null)[] }[]): void {
-    for (const { text, values } of all) run(text, values)
-  }
-
-  function statementOf(text: string): StatementSync {
-    let statement = statements.get(text)
-    if (statement === undefined) {
-      // To SQLite `$1` is a name; `?1` is a position.
-      statement = database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
-      statement.setReturnArrays(true)
-      statements.set(text, statement)
-    }
-    return statement
+  runAll(all: readonly { text: string; values: readonly (KeyValue | null)[] }[]): void {
+    for (const { text, values } of all) this.run(text, values)
   }
 
   /** Runs statements that take no values, and give no rows. */
-  function exec(text: string): void {
-    database.exec(text)
+  exec(text: string): void {
+    this.#database.exec(text)
   }
 
-  /** Begins a transaction: `deferred` for a snapshot to read, which lasts until the connection is closed. */
-  function begin(kind: 'deferred' | 'immediate' = 'deferred'): void {
-    exec(`begin ${kind}`)
+  /**
+   * Begins a transaction: `deferred` for a snapshot to read, which lasts until the connection is closed. Not within
+   * another one.
+   */
+  begin(kind: 'deferred' | 'immediate' = 'deferred'): void {
+    this.exec(`begin ${kind}`)
   }
 
-  /** Runs `work` in one transaction: `deferred` for a snapshot to read, `immediate` to write. */
-  function transaction<T>(kind: 'deferred' | 'immediate', work: () => T): T {
-    begin(kind)
+  /**
+   * Runs `work` in one transaction: `deferred` for a snapshot to read, `immediate` to write. Not within another one. An
+   * error of `work` is thrown on, and nothing is changed then.
+   */
+  transaction<T>(kind: 'deferred' | 'immediate', work: () => T): T {
+    this.begin(kind)
     try {
       const result = work()
-      exec('commit')
+      this.exec('commit')
       return result
     } catch (error) {
-      if (database.isTransaction) exec('rollback')
+      if (this.#database.isTransaction) this.exec('rollback')
       throw error
     }
   }
 
-  function isInPlace(): boolean {
-    return isAlone || (file !== null && fileAt(path)?.id === file.id)
+  /** Copies as much of the WAL to the file as possible without waiting for or blocking others. Not in a transaction. */
+  copyLog(): void {
+    this.#pragma('wal_checkpoint(passive)')
   }
 
-  /** Copies the WAL to the file and empties it; returns whether readers of older snapshots allowed it. */
-  function truncateLog(): boolean {
-    exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
+  /**
+   * Copies the WAL to the file and empties it; returns whether readers of older snapshots allowed it. Not in a transaction.
+   */
+  truncateLog(): boolean {
+    this.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
     try {
-      return pragma('wal_checkpoint(truncate)') === 0
+      return this.#pragma('wal_checkpoint(truncate)') === 0
     } finally {
-      exec(`pragma busy_timeout = ${WRITER_WAIT_MS}`)
+      this.exec(`pragma busy_timeout = ${WRITER_WAIT_MS}`)
     }
   }
 
-  function close(): void {
-    if (database.isOpen) database.close()
+  /** Copies all pages to another file, as of the transaction that is open. */
+  async copyTo(to: string, options: BackupOptions): Promise<void> {
+    await backup(this.#database, to, options)
+  }
+
+  /**
+   * The version of the file's schema; 0 if the file is empty.
+   *
+   * @throws {StoreError} for a file of another program, and for a version that this program does not know.
+   */
+  schemaVersion(): number {
+    const version = this.#pragma('user_version')
+    const tables = this.#database.prepare('select count(*) as count from sqlite_schema').get()!.count
+    if (this.#pragma('application_id') !== APPLICATION_ID && tables !== 0) {
+      throw new StoreError(`${this.path}: a database of another program; name another file with --store`)
+    }
+    refuseUnknownVersion(SQLITE_SCHEMA, version, this.path)
+    return version
+  }
+
+  /** @throws {StoreError} for a file without a store, or with one of another schema. */
+  refuseOutdated(): void {
+    refuseOlderVersion(SQLITE_SCHEMA, this.schemaVersion(), this.path)
+  }
+
+  /** Closes; a transaction that is open is undone. Without effect once it is closed. */
+  close(): void {
+    if (this.#database.isOpen) this.#database.close()
   }
 
   /**
@@ -254,81 +312,45 @@ function connect(path: string, { readOnly = false, isAlone = false, maxTextBytes
    *
    * @throws {StoreError} if committed data cannot be written to disk.
    */
-  function closeWritten(): void {
-    withSqliteErrors(path, () => {
+  closeWritten(): void {
+    withSqliteErrors(this.path, () => {
       try {
         // Readers keep the file open: SQLite would leave the WAL as it is. A copy that they prevent flushes nothing.
-        if (isInPlace() && !mayTruncateLog()) flushLog(path)
+        if (this.isInPlace && !this.#mayTruncateLog()) flushLog(this.path)
       } finally {
-        close()
+        this.close()
       }
     })
   }
 
+  /** As {@link close}. */
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  #statementOf(text: string): StatementSync {
+    let statement = this.#statements.get(text)
+    if (statement === undefined) {
+      // To SQLite `$1` is a name; `?1` is a position.
+      statement = this.#database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
+      statement.setReturnArrays(true)
+      this.#statements.set(text, statement)
+    }
+    return statement
+  }
+
   /** As {@link truncateLog}; false also if another connection is in the way. */
-  function mayTruncateLog(): boolean {
+  #mayTruncateLog(): boolean {
     try {
-      return truncateLog()
+      return this.truncateLog()
     } catch (error) {
       if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
       return false
     }
   }
 
-  function pragma(name: string): number {
-    return Number(Object.values(database.prepare(`pragma ${name}`).get()!)[0])
-  }
-
-  function schemaVersion(): number {
-    const version = pragma('user_version')
-    const tables = database.prepare('select count(*) as count from sqlite_schema').get()!.count
-    if (pragma('application_id') !== APPLICATION_ID && tables !== 0) {
-      throw new StoreError(`${path}: a database of another program; name another file with --store`)
-    }
-    refuseUnknownVersion(SQLITE_SCHEMA, version, path)
-    return version
-  }
-
-  /** @throws {StoreError} for a file without a store, or with one of another schema. */
-  function refuseOutdated(): void {
-    refuseOlderVersion(SQLITE_SCHEMA, schemaVersion(), path)
-  }
-
-  return {
-    /** A number that changes when another connection commits. */
-    get dataVersion(): number {
-      return row('pragma data_version')![0] as number
-    },
-    /** Whether the path still names the file that was opened: it may have been removed or replaced since. */
-    get isInPlace(): boolean {
-      return isInPlace()
-    },
-    /**
-     * Whether the file, without its WAL, is unchanged since it was opened. It changes at a checkpoint, and when another
-     * file is copied over it: cached pages then belong to the old one.
-     */
-    get isUnchanged(): boolean {
-      const now = fileAt(path)
-      return now !== null && now.id === file?.id && now.version === file.version
-    },
-    /** Copies as much of the WAL to the file as possible without waiting for or blocking others. */
-    copyLog: () => void pragma('wal_checkpoint(passive)'),
-    /** Copies all pages to another file, as of the transaction that is open. */
-    copyTo: async (to: string, options: BackupOptions) => void (await backup(database, to, options)),
-    path,
-    rows,
-    row,
-    run,
-    runAll,
-    exec,
-    begin,
-    transaction,
-    truncateLog,
-    close,
-    closeWritten,
-    schemaVersion,
-    refuseOutdated,
-    [Symbol.dispose]: close,
+  #pragma(name: string): number {
+    return Number(Object.values(this.#database.prepare(`pragma ${name}`).get()!)[0])
   }
 }
 
@@ -350,12 +372,13 @@ function migrate(connection: Connection, onNotice: (message: string) => void): v
 }
 
 /** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */
-function refuseFullDisk({ path, row }: Connection, version: number): void {
+function refuseFullDisk(connection: Connection, version: number): void {
+  const { path } = connection
   const folder = dirname(path)
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
   // An upper estimate of the bytes that the WAL may grow by, mostly for series.
-  const [buckets] = computesSeries(SQLITE_SCHEMA, version) ? row(COUNT_BUCKETS)! : [0]
+  const [buckets] = computesSeries(SQLITE_SCHEMA, version) ? connection.row(COUNT_BUCKETS)! : [0]
   const needed = LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   if (free >= needed) return
   throw new StoreError(
