@@ -1,7 +1,6 @@
-import type { Client } from 'pg'
 import { withoutPassword } from '#core/store/postgres/address'
-import { explainPostgresError } from '#core/store/postgres/errors'
 import { ImportError } from './import-error.ts'
+import { ReferenceDatabase, type Texts } from './reference-database.ts'
 import { microsecondsOf } from './reference-values.ts'
 import { checkSchemaVersion } from './schema-versions.ts'
 import { isChainId } from './segment-metadata.ts'
@@ -51,8 +50,6 @@ const SETTINGS = [
   `select set_config(name, '10s', true) from pg_settings where name = 'client_connection_check_interval'`,
 ]
 
-type Texts = (string | null)[]
-
 /**
  * Opens the database of a data node of the reference, in one snapshot; the node may go on writing.
  *
@@ -79,7 +76,7 @@ export async function openPostgresSource(
     client.on('error', () => {})
     return client
   }
-  const database = databaseAt(name, newClient, signal)
+  const database = new ReferenceDatabase(name, newClient, signal)
   try {
     await database.open()
     for (const text of SETTINGS) await database.rows(text)
@@ -124,135 +121,8 @@ export async function openPostgresSource(
   }
 }
 
-/** Runs statements, with clear errors. */
-function databaseAt(name: string, newClient: () => Client, signal: AbortSignal | undefined) {
-  const client = newClient()
-  /** The server's process that runs the statements; null before it is known. */
-  let backend: string | null = null
-  let cursors = 0
-  /** Statements that have not been answered. */
-  let running = 0
-  /** The driver warns of queries that wait in it; cursors are read side by side. */
-  let last: Promise<unknown> = Promise.resolve()
-
-  async function open(): Promise<void> {
-    await run(() => client.connect())
-    const [row] = await rows('select pg_backend_pid()::text')
-    backend = row![0]!
-  }
-
-  /** Also cancels the server's running statement, which it would otherwise finish in vain. */
-  async function close(): Promise<void> {
-    if (running > 0 && backend !== null) await cancel().catch(() => {})
-    await client.end().catch(() => {})
-  }
-
-  async function cancel(): Promise<void> {
-    const client = newClient()
-    try {
-      await client.connect()
-      await client.query('select pg_cancel_backend($1)', [backend])
-    } finally {
-      await client.end()
-    }
-  }
-
-  async function run<T>(work: () => Promise<T>): Promise<T> {
-    running++
-    try {
-      return await work()
-    } catch (error) {
-      throw explain(error)
-    } finally {
-      running--
-    }
-  }
-
-  /** The rows of a statement, without waiting for them when reading is aborted. */
-  function rows(text: string): Promise<Texts[]> {
-    const query = () => client.query<Texts>({ text, rowMode: 'array' })
-    const result = last.then(() => run(query))
-    last = result.catch(() => {})
-    return unlessAborted(result.then(({ rows }) => rows))
-  }
-
-  /** The rows of a query of a table by a cursor, many at a time; the next ones are fetched while those are worked on. */
-  async function* readByCursor(
-    table: string,
-    text: string,
-    size: number,
-  ): AsyncGenerator<Texts[], void, undefined> {
-    const cursor = `lyra_${++cursors}`
-    await rows(`declare ${cursor} no scroll cursor for ${text}`)
-    await refuseEmptied(table)
-    const fetch = () => {
-      const fetched = rows(`fetch forward ${size} from ${cursor}`)
-      fetched.catch(() => {})
-      return fetched
-    }
-    let next = fetch()
-    for (;;) {
-      const fetched = await next
-      if (fetched.length === 0) break
-      next = fetch()
-      yield fetched
-    }
-    await rows(`close ${cursor}`)
-  }
-
-  /**
-   * Refuses a table that was emptied, or lost a chunk, since the snapshot: neither is bound by it. From the declaration of
-   * a cursor on both have to wait for its end. The files of tables are here those of the snapshot, there the present ones.
-   *
-   * @throws {ImportError} that says so.
-   */
-  async function refuseEmptied(table: string): Promise<void> {
-    const changed = await rows(
-      `with recursive parts(oid) as (
-         select to_regclass('${table}')::oid
-         union select inhrelid from pg_inherits join parts on inhparent = parts.oid
-       )
-       select relname::text from parts join pg_class on pg_class.oid = parts.oid
-       where relkind = 'r' and pg_class.relfilenode is distinct from pg_relation_filenode(pg_class.oid) limit 1`,
-    )
-    if (changed.length === 0) return
-    throw new ImportError(
-      `${name}: its table ${table} was emptied, rewritten, or has lost a part while it was imported (${changed[0]![0]}); import again, while the data node deletes nothing`,
-    )
-  }
-
-  async function unlessAborted<T>(work: Promise<T>): Promise<T> {
-    if (signal === undefined) return work
-    work.catch(() => {})
-    signal.throwIfAborted()
-    const { promise, reject } = Promise.withResolvers<never>()
-    const abort = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', abort)
-    try {
-      return await Promise.race([work, promise])
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
-  }
-
-  function explain(error: unknown): unknown {
-    const { code, message } = error as Error & { code?: string }
-    if (code === '42501') {
-      return new ImportError(
-        `${name}: ${message}. Grant it to the user: grant usage on schema public, grant select on all tables in schema public`,
-        { cause: error },
-      )
-    }
-    return explainPostgresError(name, error)
-  }
-
-  return { name, open, close, rows, readByCursor }
-}
-
-type Database = ReturnType<typeof databaseAt>
-
 /** The columns of the tables that are read, by table. */
-async function readTableColumns(database: Database): Promise<Map<string, Set<string>>> {
+async function readTableColumns(database: ReferenceDatabase): Promise<Map<string, Set<string>>> {
   const columns = new Map<string, Set<string>>()
   for (const { table } of [...NEEDED_TABLES, ...Object.values(HISTORY), ...Object.values(STATE)]) {
     const rows = await database.rows(
@@ -274,7 +144,7 @@ function lackOf(
   return missing === undefined ? null : `column ${missing} in its table ${table}`
 }
 
-async function referenceVersionOf(database: Database): Promise<number> {
+async function referenceVersionOf(database: ReferenceDatabase): Promise<number> {
   const [row] = await database.rows(
     `select max(version_id)::text from
        (select distinct on (version_id) version_id, is_applied from goose_db_version order by version_id, id desc) last
@@ -283,7 +153,7 @@ async function referenceVersionOf(database: Database): Promise<number> {
   return Number(row?.[0] ?? 0)
 }
 
-async function chainOf(database: Database): Promise<string> {
+async function chainOf(database: ReferenceDatabase): Promise<string> {
   const [row] = await database.rows('select id::text from chain limit 1')
   const id = row?.[0]
   if (id == null || !isChainId(id)) {
@@ -299,7 +169,7 @@ function heightOf(name: string, text: string): number {
 }
 
 async function* readBlocks(
-  database: Database,
+  database: ReferenceDatabase,
   from: number,
   progress: SourceProgress,
 ): AsyncGenerator<SourceBlock[], void, undefined> {
@@ -324,7 +194,7 @@ async function* readBlocks(
 }
 
 async function* readHistory(
-  database: Database,
+  database: ReferenceDatabase,
   query: TableQuery,
   from: number,
   progress: SourceProgress,
@@ -366,7 +236,7 @@ function relationOf({ table, besides }: TableQuery): string {
  *
  * @throws {ImportError} if one is too large.
  */
-async function fetchedRowsOf(database: Database, query: TableQuery): Promise<number> {
+async function fetchedRowsOf(database: ReferenceDatabase, query: TableQuery): Promise<number> {
   const { table, columns } = query
   const bytes = columns.map((column) => `coalesce(octet_length("${column}"::text), 0)`).join(' + ')
   const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${relationOf(query)} t`)
@@ -380,7 +250,7 @@ async function fetchedRowsOf(database: Database, query: TableQuery): Promise<num
 }
 
 async function* readState(
-  database: Database,
+  database: ReferenceDatabase,
   query: TableQuery,
   progress: SourceProgress,
 ): AsyncGenerator<CurrentRow[], void, undefined> {

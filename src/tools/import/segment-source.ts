@@ -6,7 +6,7 @@ import { microsecondsOf } from './reference-values.ts'
 import { checkSchemaVersion } from './schema-versions.ts'
 import { openSegment, type Segment } from './segment.ts'
 import { parseSegmentName } from './segment-name.ts'
-import { openSortingDatabase, type SortingDatabase } from './sorting-database.ts'
+import { SortingDatabase } from './sorting-database.ts'
 import type { CurrentRow, ImportSource, SourceOptions, SourceProgress, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
 import { announceSize } from './temporary-file.ts'
@@ -58,7 +58,7 @@ export async function openSegmentSource(
   { force = false, signal, temp, onNotice }: SourceOptions = {},
 ): Promise<ImportSource> {
   const progress: SourceProgress = { source: paths[0]!, bytesRead: 0, rows: 0, withoutBlock: 0 }
-  const sorting = openSortingDatabase(temp)
+  const sorting = new SortingDatabase(temp)
   const segments: Segment[] = []
   try {
     for (const path of paths) segments.push(await openSegment(path, { progress, signal, sorting }))

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { HistoryRow, SourceBlock, SourceRow } from './source.ts'
 import { openUnnamed, withDiskErrors } from './temporary-file.ts'
 
@@ -17,91 +17,123 @@ const SCHEMA = `
   create table times (time integer primary key, height integer not null);
 `
 
-/**
- * Opens a temporary database in which the rows of segments are sorted.
- *
- * @throws {TemporaryFileError} for a folder in which no file can be made.
- */
-export function openSortingDatabase(folder: string = tmpdir()) {
-  const database = openUnnamed(folder, create)
-  const findHeight = database.prepare('select height from blocks where time = ?')
-  const findAnyHeight = database.prepare('select height from times where time = ?')
-  const heightsIn = database.prepare('select height from times where time >= ? and time < ? limit 2')
-  const insertBlock = database.prepare('insert into blocks values (?, ?)')
-  const insertTime = database.prepare('insert or replace into times values (?, ?)')
+/** Sorts the rows of one table of a segment. Another sorter of the same table replaces it. */
+type RowSorter = {
+  /** The height of the block of a time in the segment, Unix microseconds; null if there is none. */
+  heightOf(time: number): number | null
+  /**
+   * Adds a row of the block with this height.
+   *
+   * @throws {TemporaryFileError} without room for it.
+   */
+  add(height: number, row: SourceRow): void
+  /** All rows added so far by block, those of one block in the order in which they were added; many at a time. */
+  sorted(): Iterable<HistoryRow[]>
+}
 
-  /** Forgets the blocks of the segment before. */
-  function beginBlocks(): void {
-    database.exec('delete from blocks')
+/**
+ * A temporary database in which the rows of segments are sorted, one segment after another. After {@link close} its other
+ * methods throw.
+ */
+export class SortingDatabase {
+  /** Where its file is. */
+  readonly folder: string
+  readonly #database: DatabaseSync
+  readonly #findHeight: StatementSync
+  readonly #findAnyHeight: StatementSync
+  readonly #heightsIn: StatementSync
+  readonly #insertBlock: StatementSync
+  readonly #insertTime: StatementSync
+
+  /** @throws {TemporaryFileError} for a folder in which no file can be made. */
+  constructor(folder: string = tmpdir()) {
+    const database = openUnnamed(folder, create)
+    this.folder = folder
+    this.#database = database
+    this.#findHeight = database.prepare('select height from blocks where time = ?')
+    this.#findAnyHeight = database.prepare('select height from times where time = ?')
+    this.#heightsIn = database.prepare('select height from times where time >= ? and time < ? limit 2')
+    this.#insertBlock = database.prepare('insert into blocks values (?, ?)')
+    this.#insertTime = database.prepare('insert or replace into times values (?, ?)')
   }
 
-  /** Adds a block. If the block or its time is already there, returns which; otherwise null. */
-  function addBlock({ height, time }: SourceBlock): string | null {
+  /** Forgets the blocks of the segment before. Call it before the blocks of a segment are added. */
+  beginBlocks(): void {
+    this.#database.exec('delete from blocks')
+  }
+
+  /**
+   * Adds a block. If the block or its time is already there, returns which; otherwise null.
+   *
+   * @throws {TemporaryFileError} without room for it.
+   */
+  addBlock({ height, time }: SourceBlock): string | null {
     try {
-      withDiskErrors(folder, () => insertBlock.run(height, time))
+      withDiskErrors(this.folder, () => this.#insertBlock.run(height, time))
     } catch (error) {
       if ((error as { errcode?: number }).errcode === undefined) throw error
-      const other = heightOf(time)
+      const other = this.heightOf(time)
       return other === null || other === height ? `block ${height} twice` : sameTime(other, height)
     }
-    insertTime.run(time, height)
+    this.#insertTime.run(time, height)
     return null
   }
 
-  /** The blocks from a height on, ascending. */
-  function* blocks(from: number): Generator<SourceBlock[], void, undefined> {
-    const all = database.prepare('select height, time from blocks where height >= ? order by height')
+  /** The blocks of the segment from a height on, ascending, many at a time. */
+  *blocks(from: number): Generator<SourceBlock[], void, undefined> {
+    const all = this.#database.prepare('select height, time from blocks where height >= ? order by height')
     yield* chunksOf(all.iterate(from) as Iterable<{ height: number; time: number }>, (block) => ({
       ...block,
     }))
   }
 
   /** The height of the block of a time in the segment; null if there is none. */
-  function heightOf(time: number): number | null {
-    return Number.isNaN(time) ? null : heightIn(findHeight.all(time))
+  heightOf(time: number): number | null {
+    return Number.isNaN(time) ? null : heightIn(this.#findHeight.all(time))
   }
 
   /** The height of the only block of a second of all segments; of a time that is not cut to a second, of that time. */
-  function heightInSecond(time: number): number | null {
+  heightInSecond(time: number): number | null {
     return time % MICROSECONDS_PER_SECOND === 0
-      ? heightIn(heightsIn.all(time, time + MICROSECONDS_PER_SECOND))
-      : heightAt(time)
+      ? heightIn(this.#heightsIn.all(time, time + MICROSECONDS_PER_SECOND))
+      : this.heightAt(time)
   }
 
   /** The height of the block of a time in any segment; null if there is none. */
-  function heightAt(time: number): number | null {
-    return Number.isNaN(time) ? null : heightIn(findAnyHeight.all(time))
+  heightAt(time: number): number | null {
+    return Number.isNaN(time) ? null : heightIn(this.#findAnyHeight.all(time))
   }
 
   /**
-   * Sorts rows by block, those of one block in the order in which they are added; table by table.
+   * Sorts rows by block, those of one block in the order in which they are added; table by table. Call it once the blocks of
+   * the segment are added.
    *
    * @param width the number of fields of a row
    * @param hasLists whether fields are kept whole, which are then handed on row by row
    */
-  function sorter(table: string, width: number, hasLists = false): RowSorter {
+  sorter(table: string, width: number, hasLists = false): RowSorter {
     const mostLength = hasLists ? undefined : MAX_FIELD_LENGTH
     const chunkRows = hasLists ? 1 : SORTED_CHUNK_ROWS
     const columns = Array.from({ length: width }, (_, column) => `c${column}`).join(', ')
-    database.exec(`
+    this.#database.exec(`
       create table if not exists "${table}" (
         height integer, place integer, ${columns}, primary key (height, place)
       ) without rowid;
       delete from "${table}";
     `)
-    const insert = database.prepare(`insert into "${table}" values (?, ?${', ?'.repeat(width)})`)
-    const select = database.prepare(`select height, ${columns} from "${table}" order by height, place`)
+    const insert = this.#database.prepare(`insert into "${table}" values (?, ?${', ?'.repeat(width)})`)
+    const select = this.#database.prepare(`select height, ${columns} from "${table}" order by height, place`)
     select.setReturnArrays(true)
     let count = 0
     // Rows of one block mostly follow on each other.
     let [lastTime, lastHeight] = [Number.NaN, null as number | null]
     return {
       heightOf: (time) => {
-        if (time !== lastTime) [lastTime, lastHeight] = [time, heightOf(time)]
+        if (time !== lastTime) [lastTime, lastHeight] = [time, this.heightOf(time)]
         return lastHeight
       },
       add: (height, row) => {
-        withDiskErrors(folder, () =>
+        withDiskErrors(this.folder, () =>
           insert.run(height, count++, ...row.map((field) => field?.slice(0, mostLength) ?? null)),
         )
       },
@@ -114,27 +146,10 @@ export function openSortingDatabase(folder: string = tmpdir()) {
     }
   }
 
-  return {
-    /** Where its file is. */
-    folder,
-    beginBlocks,
-    addBlock,
-    blocks,
-    heightOf,
-    heightInSecond,
-    heightAt,
-    sorter,
-    close: () => database.close(),
+  /** Closes; the file is gone with it. Call it once. */
+  close(): void {
+    this.#database.close()
   }
-}
-
-export type SortingDatabase = ReturnType<typeof openSortingDatabase>
-
-type RowSorter = {
-  /** The height of the block of a time in the segment, Unix microseconds; null if there is none. */
-  heightOf(time: number): number | null
-  add(height: number, row: SourceRow): void
-  sorted(): Iterable<HistoryRow[]>
 }
 
 function create(path: string): DatabaseSync {
