@@ -49,6 +49,9 @@ function namedFields<Message>(fields: Partial<Fields<Message>>) {
 /** Reads the rest of the reader's message into an object; `given`: passed on from the outer message. */
 export type ReadInto<Message, Given = void> = (reader: WireReader, message: Message, given: Given) => unknown
 
+/** Reads the rest of the reader's message into an object, which it returns; `given`: passed on to nested readers. */
+type MessageReader<Message, Given> = (reader: WireReader, message: Message, given: Given) => Message
+
 /**
  * Creates a function that reads the rest of the reader's message into an object, and skips fields that are not named.
  *
@@ -57,7 +60,7 @@ export type ReadInto<Message, Given = void> = (reader: WireReader, message: Mess
 export function readerOf<Message extends object, Given = void>(
   fields: Partial<Fields<Message>>,
   nested: Readonly<Record<number, ReadInto<Message, Given>>> = {},
-) {
+): MessageReader<Message, Given> {
   const byTag = new Map<number, ReadInto<Message, Given>>()
   for (const [name, { tag, read }] of namedFields(fields)) {
     byTag.set(tag, (reader, message) => {
@@ -72,7 +75,7 @@ export function readerOf<Message extends object, Given = void>(
       reader.leave(end)
     })
   }
-  return (reader: WireReader, message: Message, given: Given): Message => {
+  return (reader, message, given) => {
     while (reader.at < reader.end) {
       const tag = reader.tag()
       const read = byTag.get(tag)
@@ -84,9 +87,12 @@ export function readerOf<Message extends object, Given = void>(
 }
 
 /** Creates a function that decodes the rest of the reader's message, as an event of a kind if one is given. */
-export function decoderOf<Message extends object>(kind: Partial<Message>, fields: Fields<Message>) {
+export function decoderOf<Message extends object>(
+  kind: Partial<Message>,
+  fields: Fields<Message>,
+): (reader: WireReader) => Message {
   const read = readerOf<Message>(fields)
   const initial = namedFields<Message>(fields).map(([name, field]) => [name, field.initial])
   const absent = { ...kind, ...Object.fromEntries(initial) } as Message
-  return (reader: WireReader): Message => read(reader, { ...absent })
+  return (reader) => read(reader, { ...absent })
 }

@@ -58,11 +58,19 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
   },
 }
 
-/** Writes a table as CSV, without the ends of lines. */
+/** A writer of lines of CSV, without their ends. */
+type CsvWriter = {
+  /** The names of the columns. */
+  head: string
+  /** The line of a row: of each column its cell. */
+  line(cells: readonly CellValue[]): string
+}
+
+/** Makes the writer of a table with these columns. */
 export function csvWriter(
   columns: readonly Pick<ExportColumn, 'name' | 'kind' | 'decimal'>[],
   times?: TimesForm,
-) {
+): CsvWriter {
   const written = (cell: CellValue, at: number) => {
     const { kind, decimal } = columns[at]!
     // An empty number is none.
@@ -71,7 +79,7 @@ export function csvWriter(
   }
   return {
     head: columns.map(({ name }) => name).join(','),
-    line: (cells: readonly CellValue[]) => cells.map(written).join(','),
+    line: (cells) => cells.map(written).join(','),
   }
 }
 

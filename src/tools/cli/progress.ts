@@ -10,9 +10,12 @@ const COUNT_INTERVAL_MS = 2_000
 const BAR_CELLS = 20
 
 /** Limits how often something is shown: at least so many milliseconds apart. */
-function atMostEvery<Shown extends unknown[]>(intervalMs: number, show: (...shown: Shown) => void) {
+function atMostEvery<Shown extends unknown[]>(
+  intervalMs: number,
+  show: (...shown: Shown) => void,
+): (...shown: Shown) => void {
   let shownAt = performance.now()
-  return (...shown: Shown) => {
+  return (...shown) => {
     const now = performance.now()
     if (now - shownAt < intervalMs) return
     shownAt = now
@@ -21,7 +24,10 @@ function atMostEvery<Shown extends unknown[]>(intervalMs: number, show: (...show
 }
 
 /** Logs the progress of a command, at most every two seconds: `describe` formats the line. */
-export function progressLines<Given extends unknown[]>(log: Logger, describe: (...given: Given) => string) {
+export function progressLines<Given extends unknown[]>(
+  log: Logger,
+  describe: (...given: Given) => string,
+): (...given: Given) => void {
   return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
 }
 

@@ -7,13 +7,16 @@ import { EXIT, exitCodeOf } from './exit.ts'
 import type { CommonOptions } from './options.ts'
 import { createProgressView, type ProgressView } from './progress.ts'
 
+/** The least that a report of such work says: whether it was interrupted. */
+type WritingReport = { interrupted: boolean }
+
 /**
  * Runs work that writes to a store, shows its progress, and prints its result, as a line of JSON or in words. Prints the error
  * that stopped it, if any, and sets the exit status.
  *
  * @param noun name of the records that it reads
  */
-export async function runWriting<Report extends { interrupted: boolean }>(
+export async function runWriting<Report extends WritingReport>(
   log: Logger,
   { store, json }: CommonOptions & { json: boolean },
   signal: AbortSignal,

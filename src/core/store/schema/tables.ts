@@ -186,10 +186,21 @@ export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readon
   return row.slice(0, keyLength)
 }
 
+/** The parts of a statement that reads a range of rows in key order. */
+type RangeClauses = {
+  /** Empty if all rows of the table are in the range. */
+  where: string
+  order: string
+  /** The values of `where`. */
+  values: KeyValue[]
+  /** The first `$` number that `where` leaves free, as a statement has it. */
+  next: string
+}
+
 /**
  * `where` and `order by` of a range: the key as a row value, `$1`, `$2`, ... its ends in turn, integers bound as such.
  */
-export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: RowRange) {
+export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: RowRange): RangeClauses {
   const key = columns.slice(0, keyLength)
   const names = key.map(({ name }) => name)
   const values: KeyValue[] = []
