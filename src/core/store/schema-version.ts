@@ -2,7 +2,7 @@ import type { Table } from '../model/table.ts'
 import { STORED } from '../resources/stored.ts'
 import { upgradeSeries } from './charts/upgrade-series.ts'
 import type { Steps } from './queries-protocol.ts'
-import { type Store, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
+import { type StoreAdmin, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */
 export type Schema = {
@@ -94,7 +94,7 @@ export function refuseOlderVersion(schema: Schema, version: number, name: string
 }
 
 /** @throws {StoreError} for a store whose schema is older than the program's. */
-export async function refuseOldSchema(store: Store): Promise<void> {
+export async function refuseOldSchema(store: StoreAdmin): Promise<void> {
   const { schemaVersion, programSchemaVersion } = await store.inspect()
   if (schemaVersion !== programSchemaVersion) {
     throw new StoreError(

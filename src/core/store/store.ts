@@ -115,7 +115,11 @@ export type ReaderOptions = {
   onNotice?: (message: string) => void
 }
 
-/** A place that holds a network's data, opened for reading and for writing by separate connections. */
+/**
+ * A place that holds a network's data, opened for reading and for writing by separate connections. For a server that
+ * cannot be reached at the moment every method that asks it rejects with {@link StoreAwayError}; for one that rejects the
+ * user with {@link StoreRefusedError}.
+ */
 export type Store = {
   /** How the store is named to people: never with a password in it. */
   name: string
@@ -127,34 +131,92 @@ export type Store = {
   log: StoreLog | null
   /** Loads code that is otherwise loaded with the first connection; absent if there is none. */
   load?(): Promise<void>
-  /** Whether the store has a writer, in this process or another one, without becoming it. False if there is no store. */
+  /**
+   * Whether the store has a writer, in this process or another one, without becoming it. False if there is no store, and if
+   * that is not known.
+   *
+   * @throws {StoreError} if the database does not answer.
+   */
   hasWriter(): Promise<boolean>
-  /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
+  /**
+   * Opens for writing; makes the store, or brings its schema up to date, where needed. While there is another writer, it
+   * waits, and rejects once its signal ends that.
+   *
+   * @throws {StoreLockedError} if there is another writer, and it is not to wait.
+   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreError} if the store cannot be written to.
+   */
   openWriter(options?: WriterOptions): Promise<Writer>
-  /** Opens an existing store for reading. As all methods below, it throws if the schema is not the program's. */
+  /**
+   * Opens an existing store for reading.
+   *
+   * @throws {StoreOutdatedError} if there is no store, or its schema is of an older program.
+   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreError} if the store cannot be read.
+   */
   openReader(options?: ReaderOptions): Promise<Reader>
-  /** The version of the store's schema; 0 if there is no store yet. */
-  schemaVersion(): Promise<number>
-  /** Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. */
-  migrate(onNotice?: (message: string) => void): Promise<void>
-  /** Spreads the tables over the machines of a cluster; absent if the store cannot be on several. */
-  distribute?(onNotice?: (message: string) => void): Promise<void>
-  /** Opens the tables as they are, in one snapshot. */
+  /**
+   * Opens the tables as they are, in one snapshot.
+   *
+   * @throws as {@link Store.openReader}.
+   */
   openTableReader(): Promise<TableReader>
-  /** Opens for changing rows beside a writer. */
+}
+
+/** A store with all that is done to it besides reading and writing blocks: for operators, and for upkeep. */
+export type StoreAdmin = Store & {
+  /**
+   * The version of the store's schema; 0 if there is no store yet.
+   *
+   * @throws {StoreNewerError} if it is of a newer program.
+   * @throws {StoreError} if it is too old to be upgraded, or cannot be read.
+   */
+  schemaVersion(): Promise<number>
+  /**
+   * Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. Without effect
+   * on a store that is up to date.
+   *
+   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreError} if it is too old to be upgraded, or the store cannot be written to.
+   */
+  migrate(onNotice?: (message: string) => void): Promise<void>
+  /**
+   * Spreads the tables over the machines of a cluster; absent if the store cannot be on several. Call it once the store is
+   * there; tables that are spread already stay as they are.
+   *
+   * @throws {StoreError} if the database is of no cluster, or a writer is connected.
+   */
+  distribute?(onNotice?: (message: string) => void): Promise<void>
+  /**
+   * Opens for changing rows beside a writer.
+   *
+   * @throws {StoreError} if there is no store, its schema is not the program's, or its file cannot be written to.
+   */
   openUpkeep(): Promise<Upkeep>
-  /** Reads facts about the store without changing it; throws {@link StoreError} if there is no store. */
+  /**
+   * Reads facts about the store without changing it, whether its schema is the program's or older.
+   *
+   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreError} if there is no store, or it cannot be read.
+   */
   inspect(): Promise<StoreFacts>
-  /** Has the database check its files, tables and indexes; changes nothing. */
+  /**
+   * Has the database check its files, tables and indexes; changes nothing. What it finds is returned, not thrown.
+   *
+   * @throws {StoreError} if the store cannot be opened.
+   */
   checkDatabase(): Promise<DatabaseCheck>
   /**
    * Writes a copy of the store, as of one moment, to a file, while the store is in use; absent if its database has tools of
    * its own for that.
    *
-   * @throws {StoreError} if the file exists already.
+   * @throws {StoreError} if the file exists already and is not to be replaced, or cannot be written, or the store is damaged.
    */
   backup?(file: string, options?: BackupOptions): Promise<void>
-  /** How to copy the store to a file with the tools of its database; absent if the store does it. */
+  /**
+   * How to copy the store to a file with the tools of its database; absent if the store does it. It answers for a server
+   * that cannot be reached, too.
+   */
   backupAdvice?(file: string): Promise<string>
 }
 

@@ -5,7 +5,7 @@ import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table
 import { readLongTexts } from '#core/store/queries/long-texts'
 import { keepsPlaces, rowsUnder, TABLES, type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
-import { type Store, StoreError } from '#core/store/store'
+import { type StoreAdmin, StoreError } from '#core/store/store'
 import { allRows, namedRow, walkTable } from '#core/store/walk-table'
 import { checkSeries } from './check-series.ts'
 import { createSpanCheck, type SpanRules } from './check-spans.ts'
@@ -43,7 +43,7 @@ type Heights = { first: bigint; last: bigint; missing: GapList<HeightRange> }
  * @throws {StoreError} if there is no store, or it is not of this program's schema.
  */
 export async function checkStore(
-  store: Store,
+  store: StoreAdmin,
   { signal, onStep = () => {} }: CheckOptions = {},
 ): Promise<StoreCheck> {
   await refuseOldSchema(store)

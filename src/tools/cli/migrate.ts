@@ -3,7 +3,7 @@ import { missingResourcesIn } from '#core/domain/coverage'
 import { findStore } from '#core/store/open-store'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
-import { type Store, StoreError } from '#core/store/store'
+import { type StoreAdmin, StoreError } from '#core/store/store'
 import { createLogger } from '#service/log'
 import { EXIT } from './exit.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
@@ -55,7 +55,7 @@ function describeUpgrade(before: number, after: number): string {
 }
 
 /** Reports whether a store's schema is older than the program's; the store may not exist yet. */
-async function checkSchema(store: Store): Promise<void> {
+async function checkSchema(store: StoreAdmin): Promise<void> {
   if ((await store.schemaVersion()) === 0) {
     console.log(`${store.name}: contains no store yet`)
     return

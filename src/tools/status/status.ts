@@ -1,7 +1,7 @@
 import type { StoreFacts } from '#core/store/inspection'
 import { readHoldings } from '#core/store/queries/holdings'
 import { readStore } from '#core/store/read-store'
-import type { Store } from '#core/store/store'
+import type { StoreAdmin } from '#core/store/store'
 import type { ForwardReport, LiveReport, UpgradeReport } from '#service/http/readiness'
 import { type CoverageBody, coverageBody } from '#service/questions/coverage-body'
 
@@ -43,7 +43,7 @@ export type StatusReport = {
  *
  * @throws {StoreError} if there is no store, or it cannot be read.
  */
-export async function statusOfStore(store: Store): Promise<StatusReport> {
+export async function statusOfStore(store: StoreAdmin): Promise<StatusReport> {
   const facts = await store.inspect()
   const report: StatusReport = {
     of: store.name,

@@ -7,7 +7,7 @@ import { readCoverage } from '#core/store/queries/coverage'
 import { readPrunedBefore } from '#core/store/queries/holdings'
 import { tableOf } from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
-import type { Store } from '#core/store/store'
+import type { StoreAdmin } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
 import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import type { VerifyFilter } from './judgements.ts'
@@ -31,7 +31,7 @@ type VerifyStoreOptions = {
  *
  * @throws {StoreError} if there is no store, or it is not of this program's schema.
  */
-export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
+export async function verifyStore(store: StoreAdmin, options: VerifyStoreOptions): Promise<VerifyReport> {
   await refuseOldSchema(store)
   const { method, filter, signal, onProgress, parameters = {} } = options
   const tally = new Tally(filter)

@@ -3,7 +3,7 @@ import { describeRanges, type HeightRange, without } from '../../domain/coverage
 import { readAcceptedGaps, readCoverage } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
 import { tableOf } from '../schema/tables.ts'
-import { type Store, StoreError } from '../store.ts'
+import { type StoreAdmin, StoreError } from '../store.ts'
 
 /** Ranges that a refusal or a report names. */
 export const MAX_NAMED = 3
@@ -15,7 +15,7 @@ export const MAX_NAMED = 3
  * @returns the blocks before them that nobody has accepted: without these it does not get there
  * @throws {StoreError} if the store is empty, or holds some of the blocks.
  */
-export async function acceptGap(store: Store, accepted: HeightRange): Promise<HeightRange[]> {
+export async function acceptGap(store: StoreAdmin, accepted: HeightRange): Promise<HeightRange[]> {
   const coverage = await readStore(store, readCoverage)
   if (coverage === null)
     throw new StoreError(`${store.name}: the store is empty; it begins with the first block that comes`)

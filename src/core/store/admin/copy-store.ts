@@ -4,7 +4,7 @@ import type { Cell, TableRow } from '../../model/table.ts'
 import { readCoverage } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
 import { keyOfRow, type RowRange, rangeClauses, TABLES, type Table, type TextCell } from '../schema/tables.ts'
-import { type Store, StoreError, type Upkeep } from '../store.ts'
+import { type Store, type StoreAdmin, StoreError, type Upkeep } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
 import { walkTable } from '../walk-table.ts'
 
@@ -29,7 +29,11 @@ type CopyOptions = {
  *
  * @throws {StoreError} if `from` is empty, `to` is of another chain or has more blocks, or they differ afterwards.
  */
-export async function copyStore(from: Store, to: Store, options: CopyOptions = {}): Promise<TableDigest[]> {
+export async function copyStore(
+  from: Store,
+  to: StoreAdmin,
+  options: CopyOptions = {},
+): Promise<TableDigest[]> {
   await refuseUnlikeStores(from, to)
   await using opened = new AsyncDisposableStack()
   // Held during the whole copy, so that nothing else writes.
@@ -50,7 +54,7 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
   return digests
 }
 
-async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
+async function refuseUnlikeStores(from: Store, to: StoreAdmin): Promise<void> {
   if (locationOf(from) === locationOf(to))
     throw new StoreError(`${to.name}: is the store to copy; copy to another store`)
   const source = await readStore(from, readCoverage)

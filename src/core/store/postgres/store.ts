@@ -1,4 +1,4 @@
-import type { Store } from '../store.ts'
+import type { StoreAdmin } from '../store.ts'
 import { parsePostgresAddress } from './address.ts'
 import { backupAdvice } from './backup.ts'
 import { loadDriver } from './connection.ts'
@@ -11,7 +11,7 @@ import { openPostgresUpkeep } from './upkeep.ts'
 import { openPostgresWriter } from './writer.ts'
 
 /** A store in a schema of a PostgreSQL database. */
-export function postgresStore(text: string): Store {
+export function postgresStore(text: string): StoreAdmin {
   const address = parsePostgresAddress(text)
   return {
     name: address.name,

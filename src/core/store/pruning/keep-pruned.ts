@@ -3,13 +3,13 @@ import type { Logger } from 'pino'
 import { formatTime } from '../../domain/time.ts'
 import { readStoreHead } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
-import type { Store } from '../store.ts'
+import type { StoreAdmin } from '../store.ts'
 import { describePruned, pruneStore } from './prune-store.ts'
 
 const INTERVAL_MS = 3_600_000
 
 type KeepOptions = {
-  store: Store
+  store: StoreAdmin
   /** Maximum age of rows before the last block, in nanoseconds. */
   keep: bigint
   log: Logger

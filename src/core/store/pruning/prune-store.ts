@@ -11,7 +11,7 @@ import { type SeriesRun, SOURCE_NUMBERS } from '../queries/counted-points.ts'
 import { asSteps, type Steps } from '../queries-protocol.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../schema/tables.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
-import type { Store, Upkeep } from '../store.ts'
+import type { StoreAdmin, Upkeep } from '../store.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 import {
   deleteRows,
@@ -62,7 +62,7 @@ type PrunedChunk<Key> = { rows: number; last: Key | null }
  * @throws {StoreError} if the store cannot be written.
  */
 export async function pruneStore(
-  store: Store,
+  store: StoreAdmin,
   bound: PruneBound,
   { signal, isDryRun = false, onProgress }: PruneOptions = {},
 ): Promise<PruneReport> {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { Store } from '../store.ts'
+import type { StoreAdmin } from '../store.ts'
 import { backupSqlite } from './backup.ts'
 import { openMigrated, schemaVersionToWrite, withSqliteErrors } from './connection.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
@@ -11,7 +11,7 @@ import { openSqliteUpkeep } from './upkeep.ts'
 import { isLocked, openSqliteWriter } from './writer.ts'
 
 /** A store in one SQLite file. */
-export function sqliteStore(path: string): Store {
+export function sqliteStore(path: string): StoreAdmin {
   return {
     name: path,
     publicName: basename(path),
