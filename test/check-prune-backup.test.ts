@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { formatTime, readTime } from '#core/domain/time'
 import { findEventFiles } from '#core/records/event-paths'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
-import { keepsPlaces, type NamedColumn, TABLES, type Table, tableOf } from '#core/store/schema/tables'
+import { hasPositions, type NamedColumn, TABLES, type Table, tableOf } from '#core/store/schema/tables'
 import { StoreError } from '#core/store/store'
 import { checkAgainstFiles } from '#tools/check/check-against-files'
 import { checkStore } from '#tools/check/check-store'
@@ -219,7 +219,7 @@ for (const kind of STORE_KINDS) {
       for (const { isGiven, round } of sampled('change', rounds, kind)) {
         const store = await made(t)
         const expected: [table: string, what: string][] = []
-        for (const table of isGiven ? TABLES.filter(keepsPlaces) : derived) {
+        for (const table of isGiven ? TABLES.filter(hasPositions) : derived) {
           for (const [index, column] of table.columns.entries()) {
             // Without a list from the same event its providers are not compared.
             const turn = table.name === 'liquidity_provider_lists' ? index + 8 : index

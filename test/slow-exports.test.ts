@@ -179,7 +179,7 @@ describeOn(STORE_KINDS, 'exports beside slow readers', (kind) => {
       assert.equal(ndjsonRows(whole.text).length, POINTS)
       assertSays(
         lines.join(''),
-        'was cut off: its client reads the slowest, and another client needs its place',
+        'was cut off: its client reads the slowest, and another client needs its slot',
       )
       t.diagnostic(`${retries} of 20 needed a retry`)
     } finally {

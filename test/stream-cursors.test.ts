@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Coverage, Gap } from '#core/domain/coverage'
-import { isBefore, type Place } from '#core/domain/place'
+import { type EventPosition, isBefore } from '#core/domain/event-position'
 import { advance, storedPartsOf, type Unseen } from '#core/domain/unseen'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
@@ -50,7 +50,7 @@ function coverageOf(held: ReadonlySet<number>): Coverage {
 }
 
 /** The positions after the rows of a block; each of its events has three, of which the last completes it. */
-function positionsOf(height: number): Place[] {
+function positionsOf(height: number): EventPosition[] {
   return Array.from({ length: EVENTS_OF_BLOCK }, (_, index) => [
     ...['a', 'b'].map((party) => ({ height: BigInt(height), index, within: [idOf('c'), idOf(party)] })),
     { height: BigInt(height), index: index + 1 },
@@ -58,7 +58,7 @@ function positionsOf(height: number): Place[] {
 }
 
 /** The positions after the stored rows that the cursor has not received, in order. */
-function lackedRows(unseen: Unseen, held: ReadonlySet<number>): Place[] {
+function lackedRows(unseen: Unseen, held: ReadonlySet<number>): EventPosition[] {
   return storedPartsOf(unseen, coverageOf(held)).flatMap((range) =>
     [...held]
       .sort((a, b) => a - b)
@@ -67,7 +67,7 @@ function lackedRows(unseen: Unseen, held: ReadonlySet<number>): Place[] {
   )
 }
 
-const nameOf = ({ height, index, within = [] }: Place) => [height, index, ...within].join('-')
+const nameOf = ({ height, index, within = [] }: EventPosition) => [height, index, ...within].join('-')
 
 describe('the cursor of a stream', () => {
   // In each step a block arrives, above, below or in a gap, and a part of the missing events is read.

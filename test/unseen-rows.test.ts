@@ -56,11 +56,11 @@ async function readAll(
 
 /** Fails unless the rows are in the order of their events, each once. */
 function assertInOrder(rows: readonly PositionedRow[]): void {
-  for (const [index, { place }] of rows.entries()) {
-    const before = rows[index - 1]?.place ?? { height: -1n, index: 0 }
+  for (const [index, { position }] of rows.entries()) {
+    const before = rows[index - 1]?.position ?? { height: -1n, index: 0 }
     assert.ok(
-      place.height > before.height || (place.height === before.height && place.index > before.index),
-      `${index}: ${place.height} ${place.index} after ${before.height} ${before.index}`,
+      position.height > before.height || (position.height === before.height && position.index > before.index),
+      `${index}: ${position.height} ${position.index} after ${before.height} ${before.index}`,
     )
   }
 }

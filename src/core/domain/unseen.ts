@@ -1,30 +1,30 @@
 import { type Coverage, firstGapFrom, type HeightRange } from './coverage.ts'
+import { type EventPosition, isBefore } from './event-position.ts'
 import { least } from './integers.ts'
-import { isBefore, type Place } from './place.ts'
 
-/** The events after a place, up to the end of block `to`. */
-export type PlaceRange = Place & { to: bigint }
+/** The events after a position, up to the end of block `to`. */
+export type PositionRange = EventPosition & { to: bigint }
 
 /**
  * The events that a follower of the stream has not received: all blocks below a height, blocks that were gaps when the
- * stream passed them, ascending, and all events after a place. This set of events is the same for every store; blocks
+ * stream passed them, ascending, and all events after a position. This set of events is the same for every store; blocks
  * that are added below or in a gap after the stream has passed are not lost.
  */
 export type Unseen = {
   /** All blocks below this height. */
   first: bigint
-  gaps: readonly PlaceRange[]
-  tail: Place
+  gaps: readonly PositionRange[]
+  tail: EventPosition
 }
 
 /** Maximum number of gaps that are followed: those of the highest blocks. */
 export const MAX_GAPS = 64
 
 /** What is unseen by a follower that has received everything up to a position, with this coverage. */
-export function unseenAfter(place: Place, coverage: Coverage): Unseen {
+export function unseenAfter(position: EventPosition, coverage: Coverage): Unseen {
   const { first } = coverage
   // A follower cannot have received rows that the store does not have.
-  const tail = place.height < first ? { height: first, index: 0 } : place
+  const tail = position.height < first ? { height: first, index: 0 } : position
   return { first, gaps: lastGaps(gapRangesWithin(coverage, 0n, tail.height - 1n)), tail }
 }
 
@@ -34,7 +34,7 @@ export function unseenAfterAll(coverage: Coverage): Unseen {
 }
 
 /** The parts of the unseen ranges that are stored, ascending. */
-export function storedPartsOf(unseen: Unseen, coverage: Coverage): PlaceRange[] {
+export function storedPartsOf(unseen: Unseen, coverage: Coverage): PositionRange[] {
   const held = passed(unseen, coverage).flatMap((range) =>
     split(range, coverage).flatMap(({ range: part, isHeld }) => (isHeld ? [part] : [])),
   )
@@ -45,33 +45,36 @@ export function storedPartsOf(unseen: Unseen, coverage: Coverage): PlaceRange[] 
 }
 
 /** The unseen ranges below the tail, from the first stored height on. */
-function passed(unseen: Unseen, { first }: Coverage): readonly PlaceRange[] {
+function passed(unseen: Unseen, { first }: Coverage): readonly PositionRange[] {
   return first < unseen.first
     ? [{ height: first, index: 0, to: unseen.first - 1n }, ...unseen.gaps]
     : unseen.gaps
 }
 
 /** What is still unseen after a follower received everything stored, or up to a position. */
-export function advance(unseen: Unseen, coverage: Coverage, upTo: Place | null): Unseen {
-  const place = upTo ?? { height: coverage.height + 1n, index: 0 }
+export function advance(unseen: Unseen, coverage: Coverage, upTo: EventPosition | null): Unseen {
+  const position = upTo ?? { height: coverage.height + 1n, index: 0 }
   const rest = passed(unseen, coverage).flatMap((range) =>
-    split(range, coverage).flatMap(({ range: part, isHeld }) => (isHeld ? afterPlace(part, place) : [part])),
+    split(range, coverage).flatMap(({ range: part, isHeld }) =>
+      isHeld ? afterPosition(part, position) : [part],
+    ),
   )
   const first = least([unseen.first, coverage.first])
-  if (!isBefore(unseen.tail, place)) return { first, gaps: lastGaps(joinAdjacent(rest)), tail: unseen.tail }
+  if (!isBefore(unseen.tail, position))
+    return { first, gaps: lastGaps(joinAdjacent(rest)), tail: unseen.tail }
   // Incomplete blocks below the position are sent, or sent again, once complete.
   if (unseen.tail.height < coverage.first) rest.push({ ...unseen.tail, to: coverage.first - 1n })
-  rest.push(...gapRangesWithin(coverage, unseen.tail.height, place.height - 1n))
-  return { first, gaps: lastGaps(joinAdjacent(rest)), tail: place }
+  rest.push(...gapRangesWithin(coverage, unseen.tail.height, position.height - 1n))
+  return { first, gaps: lastGaps(joinAdjacent(rest)), tail: position }
 }
 
 /** A part of a range, and whether its blocks are held whole. */
-type StatedRange = { range: PlaceRange; isHeld: boolean }
+type StatedRange = { range: PositionRange; isHeld: boolean }
 
-function split(range: PlaceRange, coverage: Coverage): StatedRange[] {
+function split(range: PositionRange, coverage: Coverage): StatedRange[] {
   const { first, height } = coverage
   const parts: StatedRange[] = []
-  let from: Place = range
+  let from: EventPosition = range
   const cut = (to: bigint, isHeld: boolean) => {
     if (to < from.height) return
     parts.push({ range: { ...from, to }, isHeld })
@@ -88,9 +91,9 @@ function split(range: PlaceRange, coverage: Coverage): StatedRange[] {
 }
 
 /** The part of a range after a position. */
-function afterPlace(range: PlaceRange, place: Place): PlaceRange[] {
-  if (range.to < place.height) return []
-  return [isBefore(range, place) ? { ...place, to: range.to } : range]
+function afterPosition(range: PositionRange, position: EventPosition): PositionRange[] {
+  if (range.to < position.height) return []
+  return [isBefore(range, position) ? { ...position, to: range.to } : range]
 }
 
 /** The gaps that lie in some heights, ascending. */
@@ -99,7 +102,7 @@ function gapsWithin({ gaps }: Coverage, from: bigint, to: bigint): HeightRange[]
 }
 
 /** The gaps within these heights: unseen by a follower that has received all their stored rows. */
-function gapRangesWithin(coverage: Coverage, from: bigint, to: bigint): PlaceRange[] {
+function gapRangesWithin(coverage: Coverage, from: bigint, to: bigint): PositionRange[] {
   return gapsWithin(coverage, from, to).map((gap) => ({
     height: gap.from > from ? gap.from : from,
     index: 0,
@@ -108,8 +111,8 @@ function gapRangesWithin(coverage: Coverage, from: bigint, to: bigint): PlaceRan
 }
 
 /** Ranges, with adjacent ones joined. */
-function joinAdjacent(ranges: readonly PlaceRange[]): PlaceRange[] {
-  const result: PlaceRange[] = []
+function joinAdjacent(ranges: readonly PositionRange[]): PositionRange[] {
+  const result: PositionRange[] = []
   for (const range of ranges) {
     const last = result.at(-1)
     const isComplete = range.index === 0 && range.within === undefined
@@ -120,6 +123,6 @@ function joinAdjacent(ranges: readonly PlaceRange[]): PlaceRange[] {
   return result
 }
 
-function lastGaps(ranges: readonly PlaceRange[]): readonly PlaceRange[] {
+function lastGaps(ranges: readonly PositionRange[]): readonly PositionRange[] {
   return ranges.length > MAX_GAPS ? ranges.slice(-MAX_GAPS) : ranges
 }

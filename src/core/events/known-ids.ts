@@ -10,7 +10,7 @@ const CHOOSING_DIGITS = 4
 type KnownId = { bytes: DataView; id: string }
 
 /**
- * Queue the bytes of an id into its text without creating that each time, because the same few ids
+ * Turns the bytes of an id into its text without creating that each time, because the same few ids
  * recur. An id takes the slot of another one with the same last digits, so the memory is bounded.
  */
 export class KnownIds {

@@ -1,16 +1,16 @@
-import { isBefore, type Place } from '../domain/place.ts'
+import { type EventPosition, isBefore } from '../domain/event-position.ts'
 import type { MarketDataEvent } from '../events/event.ts'
 import { BatchRows, type RowSource } from './batch-rows.ts'
 import type { Table, TableRow } from './table.ts'
 
 /** A market's latest data: its list of providers replaces the one before, whole. */
-export type LiquidityProviderList = Place & { event: MarketDataEvent }
+export type LiquidityProviderList = EventPosition & { event: MarketDataEvent }
 
 /** Changes by a run of complete blocks, committed atomically. */
 export type Batch = {
   blocks: number
   /** Positions in partly stored blocks: stored events after them are replaced, auctions included. */
-  replaced: Place[]
+  replaced: EventPosition[]
   /** Rows by the name of their table. */
   rows: Map<string, BatchRows>
   /** By market id, in the order of the stream: the last one counts, and those before it say when its rows last changed. */
@@ -40,7 +40,7 @@ function rowsToWrite({ rows }: Batch, table: string): BatchRows {
   return found
 }
 
-/** Adds a list of providers; of two from one place, the one that is added later counts. */
+/** Adds a list of providers; of two from one position, the one that is added later counts. */
 export function putList({ liquidityProviderLists }: Batch, list: LiquidityProviderList): void {
   const { marketId } = list.event
   const lists = liquidityProviderLists.get(marketId)

@@ -1,4 +1,4 @@
-import type { Place } from '../domain/place.ts'
+import type { EventPosition } from '../domain/event-position.ts'
 import type { DecodedEvent } from '../events/event.ts'
 import type { LeftOutReason, LeftOutSink } from '../events/left-out.ts'
 import type { WireReader } from '../events/wire-reader.ts'
@@ -34,5 +34,5 @@ export type Projection<Event extends DecodedEvent = DecodedEvent> = {
   /** Why an event is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
   faultOf(event: Event): LeftOutReason | null
   /** Adds what an event changes to a batch; it is the one at `at` of the block's events. */
-  project(batch: Batch, event: Event, place: Place, block: ProjectedBlock, at: number): void
+  project(batch: Batch, event: Event, position: EventPosition, block: ProjectedBlock, at: number): void
 }

@@ -3,7 +3,7 @@ import type { CursorCodec } from './cursor-codec.ts'
 import { columnOf, type Field, isNodeOf, isStored, namesOf, nodeWriter, shownColumns } from './field.ts'
 import { type DescribedFilter, type Filter, type FilterName, filterOf, type Selection } from './filters.ts'
 import type { Key, KeyColumn, Row } from './row.ts'
-import { type Places, placedSelect, refuseUnplacedTables } from './row-places.ts'
+import { type Positions, refuseTablesWithoutPosition, selectWithPositions } from './row-positions.ts'
 import type { RowType, Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
 
@@ -21,8 +21,8 @@ type Storage = {
   /** A select of the rows, if they are in more than one table. */
   from?: string
   /**
-   * A select that has each row once for each event that it is made of, at the place of that event. Followers read the
-   * blocks of a filled gap so: the row's own place may be that of a later event, which they have received.
+   * A select that has each row once for each event that it is made of, at the position of that event. Followers read the
+   * blocks of a filled gap so: the row's own position may be that of a later event, which they have received.
    */
   fromInGaps?: string
   /** Columns of a row: the key, and those that its fields show. */
@@ -53,9 +53,9 @@ export type ResourceName = string
 /** As {@link Storage}, with the table itself; the columns follow from the key and the fields. */
 type DescribedStorage = Omit<Storage, 'table' | 'columns' | 'from'> & {
   table: Table | string
-  /** The select, with the place of a row by one of {@link Places} (row-places.ts). */
-  from?: (places: Places) => string
-  /** The tables of which the condition speaks, and whose writer moves the places of the rows that it shows again. */
+  /** The select, with the position of a row by one of {@link Positions} (row-positions.ts). */
+  from?: (positions: Positions) => string
+  /** The tables of which the condition speaks, and whose writer moves the positions of the rows that it shows again. */
   shownBy?: readonly Table[]
 }
 
@@ -147,8 +147,11 @@ export function defineResource(description: Description): Resource {
   }
   const finalRow = finalRowOf(fields, names)
   const tableName = typeof table === 'string' ? table : table.name
-  const select = from === undefined ? {} : placedSelect(name, tableName, from)
-  refuseUnplacedTables(name, storage.condition ?? '', [tableName, ...shownBy.map((shown) => shown.name)])
+  const select = from === undefined ? {} : selectWithPositions(name, tableName, from)
+  refuseTablesWithoutPosition(name, storage.condition ?? '', [
+    tableName,
+    ...shownBy.map((shown) => shown.name),
+  ])
   return {
     ...description,
     cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,

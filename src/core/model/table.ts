@@ -226,4 +226,4 @@ export const orNull = <Value extends Cell>(column: Column<Value>): Column<Value 
   column as Column<Value | null>
 
 /** The event that a row comes from: the last columns of every table whose rows come from one. */
-export const place = { height: natural(), event_index: small(2 ** 31 - 1) } as const
+export const positionColumns = { height: natural(), event_index: small(2 ** 31 - 1) } as const

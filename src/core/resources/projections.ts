@@ -1,4 +1,4 @@
-import type { Place } from '../domain/place.ts'
+import type { EventPosition } from '../domain/event-position.ts'
 import { bodyOf, type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { DecodedEvent, MarketEvent } from '../events/event.ts'
 import { type LeftOutReason, type LeftOutSink, unlessFault } from '../events/left-out.ts'
@@ -63,9 +63,9 @@ export function faultOf(event: DecodedEvent): LeftOutReason | null {
 export function projectEvent(
   batch: Batch,
   event: DecodedEvent,
-  place: Place,
+  position: EventPosition,
   block: ProjectedBlock = NO_BLOCK,
   at = 0,
 ): void {
-  BY_KIND.get(event.kind)!.project(batch, event, place, block, at)
+  BY_KIND.get(event.kind)!.project(batch, event, position, block, at)
 }

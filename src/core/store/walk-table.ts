@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Place } from '../domain/place.ts'
+import type { EventPosition } from '../domain/event-position.ts'
 import { keyOfRow, type RowRange, type Table, type TextCell } from './schema/tables.ts'
 import type { TableReader } from './table-reader.ts'
 
@@ -13,8 +13,8 @@ export function namedRow({ columns }: Table, row: readonly TextCell[]): NamedRow
   return Object.fromEntries(columns.map(({ name }, index) => [name, row[index]!]))
 }
 
-/** The place that a row comes from, of a table that keeps it. */
-export function placeOfRow({ height, event_index: index }: NamedRow): Place {
+/** The position that a row comes from, of a table that keeps it. */
+export function positionOfRow({ height, event_index: index }: NamedRow): EventPosition {
   return { height: BigInt(height!), index: Number(index) }
 }
 

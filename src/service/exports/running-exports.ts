@@ -14,7 +14,7 @@ const SHORTEN_INTERVAL_MS = 5_000
 const LOG_RETRY_SECONDS = 10
 
 /** When a client may retry if all slots are taken: by then many slow readers in them have been told from fast ones. */
-const PLACE_RETRY_SECONDS = 60
+const SLOT_RETRY_SECONDS = 60
 
 /** For how many times the time of the least pace an address that was the slowest takes nobody's slot, and how many are kept. */
 const SLOW_TIMES = 5
@@ -124,10 +124,10 @@ export class RunningExports {
       !this.#slowAddresses.has(address) && ![...this.#running].some((other) => other.address === address)
     const slowest = mayTake ? this.#slowest() : null
     if (slowest === null) {
-      throw unavailable('too many exports in progress; try again later', PLACE_RETRY_SECONDS)
+      throw unavailable('too many exports in progress; try again later', SLOT_RETRY_SECONDS)
     }
     this.#slowAddresses.set(slowest.address, true)
-    slowest.stop.abort(new Error('its client reads the slowest, and another client needs its place'))
+    slowest.stop.abort(new Error('its client reads the slowest, and another client needs its slot'))
     this.#quota.release(slowest)
     this.#quota.take(address, begun)
   }

@@ -168,7 +168,7 @@ export function quoted(text: string): string {
 /** Only an operator can mend a damaged store. */
 const DAMAGE_RETRY_S = 600
 
-/** Queue an error into the client's answer. Internal faults are logged; the client only gets the given name. */
+/** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */
 export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
 
 export function createExplainError(log: Logger, onDamage: () => void): ExplainError {

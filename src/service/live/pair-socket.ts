@@ -18,7 +18,7 @@ const SILENCE_MS = 10_000
 /** How long a core may take to end its side of a connection that this side has ended. */
 const CLOSE_TIMEOUT_MS = 2_000
 
-/** Queue of the event loop until an accepted connection reaches the program and its first bytes are read. */
+/** Turns of the event loop until an accepted connection reaches the program and its first bytes are read. */
 const TURNS_TO_READ = 3
 
 /** Maximum number of connections before their handshake; beyond it, the oldest is closed. */

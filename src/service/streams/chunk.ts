@@ -1,7 +1,7 @@
 import { type Coverage, isWithin } from '#core/domain/coverage'
-import { isBefore, type Place } from '#core/domain/place'
+import { type EventPosition, isBefore } from '#core/domain/event-position'
 import { advance, type Unseen } from '#core/domain/unseen'
-import { isSameEvent, placeWithin } from '#core/store/queries/positioned-rows'
+import { isSameEvent, positionWithin } from '#core/store/queries/positioned-rows'
 import type { Pass } from '#core/store/queries/unseen-points'
 import type { UnseenQuery, UnseenRows } from '#core/store/queries/unseen-rows'
 import { eventText, MAX_PIECE_BYTES } from './follower.ts'
@@ -42,9 +42,9 @@ export function chunkOf(query: UnseenQuery, unseenRows: UnseenRows): Chunk {
 function eventsText(
   query: UnseenQuery,
   { rows, coverage, reached }: UnseenRows,
-): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: Place | null } {
+): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: EventPosition | null } {
   const { resource, selection, unseen, limit } = query
-  const eventOf = (index: number, upTo: Place, next: Place | null) => {
+  const eventOf = (index: number, upTo: EventPosition, next: EventPosition | null) => {
     const received = advance(unseen, coverage, outsideUnsettled(upTo, next, coverage))
     const id = encodeStreamCursor(resource, selection, received)
     const { row, marketId } = rows[index]!
@@ -53,14 +53,16 @@ function eventsText(
   }
   const pieces: string[] = []
   let bytes = 0
-  for (const [index, { place }] of rows.entries()) {
-    const next = rows[index + 1]?.place
-    const text = eventOf(index, placeAfter(place, next, reached), next ?? reached)
+  for (const [index, { position }] of rows.entries()) {
+    const next = rows[index + 1]?.position
+    const text = eventOf(index, positionAfter(position, next, reached), next ?? reached)
     bytes += Buffer.byteLength(text)
     const before = rows[index - 1]
     if (bytes > MAX_PIECE_BYTES - MAX_IDS_BYTES && before !== undefined) {
-      const cutAfter = isSameEvent(before.place, place) ? placeWithin(query, before) : before.place
-      pieces[index - 1] = eventOf(index - 1, cutAfter, place)
+      const cutAfter = isSameEvent(before.position, position)
+        ? positionWithin(query, before)
+        : before.position
+      pieces[index - 1] = eventOf(index - 1, cutAfter, position)
       return { bytes: Buffer.from(pieces.join('')), cutAfter, limit: index }
     }
     pieces.push(text)
@@ -80,20 +82,29 @@ const MAX_IDS_BYTES = 512
  * The position after a row. Of the rows of one event, such as the providers in a market's list, only the last
  * one completes it; that of a piece that ends within it says how far it is, for the others the event is as if not begun.
  */
-function placeAfter(place: Place, next: Place | undefined, reached: Place | null): Place {
-  if (next !== undefined) return isSameEvent(place, next) ? { ...place, index: place.index - 1 } : place
-  return reached !== null && isBefore(reached, place) ? reached : place
+function positionAfter(
+  position: EventPosition,
+  next: EventPosition | undefined,
+  reached: EventPosition | null,
+): EventPosition {
+  if (next !== undefined)
+    return isSameEvent(position, next) ? { ...position, index: position.index - 1 } : position
+  return reached !== null && isBefore(reached, position) ? reached : position
 }
 
 /**
- * The place that an id names. Places within an imported block are made up, and would mean something else to another store;
+ * The position that an id names. Positions within an imported block are made up, and would mean something else to another store;
  * an incomplete block may get events before them. So until the block's last row has been sent the id names the beginning of
  * the block, and then its end.
  *
  * @param next position of the next row, or of the continued reading; null after the last row
  */
-export function outsideUnsettled(place: Place, next: Place | null, { imported, gaps }: Coverage): Place {
-  const { height } = place
-  if (!isWithin(imported, height) && !isWithin(gaps, height)) return place
+export function outsideUnsettled(
+  position: EventPosition,
+  next: EventPosition | null,
+  { imported, gaps }: Coverage,
+): EventPosition {
+  const { height } = position
+  if (!isWithin(imported, height) && !isWithin(gaps, height)) return position
   return next?.height === height ? { height, index: 0 } : { height: height + 1n, index: 0 }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 import type { Unseen } from '#core/domain/unseen'
 import type { Resource } from '#core/model/resource'
 
@@ -32,7 +32,7 @@ export type Follower = {
 }
 
 /** Start of a follower: after its missing ranges, after a position in the stream, or with new rows only. */
-export type Start = { unseen: Unseen } | { after: Place } | 'now'
+export type Start = { unseen: Unseen } | { after: EventPosition } | 'now'
 
 /** An event of a stream: a row, and the cursor to resume after it. */
 export function eventText({ name }: Resource, id: string, node: string): string {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { singleFlight } from '#core/concurrency/single-flight'
 import type { Coverage } from '#core/domain/coverage'
-import { BEGINNING, isBefore } from '#core/domain/place'
+import { BEGINNING, isBefore } from '#core/domain/event-position'
 import { advance, storedPartsOf, type Unseen, unseenAfter, unseenAfterAll } from '#core/domain/unseen'
 import type { Resource, Selection } from '#core/model/resource'
 import type { Pass } from '#core/store/queries/unseen-points'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import type { EventPosition } from '#core/domain/event-position'
 import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
-import type { Place } from '#core/domain/place'
-import { MAX_GAPS, type PlaceRange, type Unseen } from '#core/domain/unseen'
+import { MAX_GAPS, type PositionRange, type Unseen } from '#core/domain/unseen'
 import { fingerprintOf } from '#core/model/fingerprint'
 import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resource'
 import { idColumns } from '#core/store/queries/positioned-rows'
@@ -52,15 +52,15 @@ function unseenOf(parts: string[], idCount: number): Unseen | null {
   const first = numbers(firstText ?? '')
   const tail = positionOf(tailText ?? '', 2, idCount)
   if (first?.length !== 1 || tail === null) return null
-  const ranges: PlaceRange[] = []
+  const ranges: PositionRange[] = []
   for (const text of gaps) {
     const isHad = WAS_IMPORTED.test(text)
     const gap = positionOf(isHad ? text.slice(0, -2) : text, 3, idCount)
     if (gap === null) return null
     const [height, , length] = gap.values as [bigint, bigint, bigint]
-    ranges.push({ ...gap.place, to: height + length })
+    ranges.push({ ...gap.position, to: height + length })
   }
-  const unseen: Unseen = { first: first[0]!, gaps: ranges, tail: tail.place }
+  const unseen: Unseen = { first: first[0]!, gaps: ranges, tail: tail.position }
   if (!isSound(unseen)) return null
   return { ...unseen, gaps: ranges.filter((_, at) => !WAS_IMPORTED.test(gaps[at]!)) }
 }
@@ -68,16 +68,20 @@ function unseenOf(parts: string[], idCount: number): Unseen | null {
 /** The flag of imported blocks that 0.2 gave. */
 const WAS_IMPORTED = /^[^-]+-[^-]+-[^-]+-1$/
 
-/** A place that a part begins with: so many numbers, of which the first two are its height and index, and ids or none. */
-function positionOf(text: string, count: number, idCount: number): { place: Place; values: bigint[] } | null {
+/** A position that a part begins with: so many numbers, of which the first two are its height and index, and ids or none. */
+function positionOf(
+  text: string,
+  count: number,
+  idCount: number,
+): { position: EventPosition; values: bigint[] } | null {
   const parts = text.split('-')
   const values = numbers(parts.slice(0, count).join('-'))
   const within = parts.slice(count)
   if (values?.length !== count) return null
-  const place = { height: values[0]!, index: Number(values[1]!) }
-  if (within.length === 0) return { place, values }
+  const position = { height: values[0]!, index: Number(values[1]!) }
+  if (within.length === 0) return { position, values }
   if (within.length !== idCount || !within.every((id) => STORED_ID.test(id))) return null
-  return { place: { ...place, within }, values }
+  return { position: { ...position, within }, values }
 }
 
 const STORED_ID = /^(?:[0-9a-f]{64}|network)$/

@@ -1,10 +1,10 @@
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 import { filterOf } from '#core/model/filters'
 import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resource'
 import { decodeCursor } from '#core/resources/cursor'
 import { decodeMarketCursor } from '#core/resources/market-cursor'
 import type { StoreHead } from '#core/store/pages/page'
-import { readPlace } from '#core/store/queries/unseen-rows'
+import { readPosition } from '#core/store/queries/unseen-rows'
 import type { Reader } from '#core/store/store'
 import { emptyStore, invalidPagination } from '../http/errors.ts'
 import { selectionOf } from '../questions/page-request.ts'
@@ -94,34 +94,34 @@ export async function streamRequest(
   }
   const resumed = resumedId(values, lastIdHeader)
   const unseen = resumed === null ? null : decodeStreamCursor(resource, selection, resumed.id)
-  const place =
+  const position =
     resumed === null || unseen !== null
       ? null
-      : await placeOfCursor(resource, selection, resumed.name, resumed.id, reader)
+      : await positionOfCursor(resource, selection, resumed.name, resumed.id, reader)
   const { storeHead } = await reader.freshness(null)
   if (storeHead === null) throw emptyStore()
   if (unseen !== null) return { selection, start: { unseen }, storeHead }
-  if (place !== null) return { selection, start: { after: place }, storeHead }
+  if (position !== null) return { selection, start: { after: position }, storeHead }
   if (afterBlock === undefined) return { selection, start: 'now', storeHead }
   return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, storeHead }
 }
 
 /** The position of a page's row, by its cursor. */
-async function placeOfCursor(
+async function positionOfCursor(
   resource: Resource,
   selection: Selection,
   name: string,
   cursor: string,
   reader: Reader,
-): Promise<Place> {
+): Promise<EventPosition> {
   const isOfAll = isOfAllMarkets(resource, selection)
   const found = isOfAll ? decodeMarketCursor(resource, cursor) : decodeCursor(resource, selection, cursor)
   const row = isOfAll ? 'a row in an export of all markets' : 'a row'
   const allowed = `use the id of an event of this stream, or the cursor of ${row}`
   if (typeof found === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
   const [rowSelection, key] = 'key' in found ? [{ marketId: found.marketId }, found.key] : [selection, found]
-  const place = await reader.read(() => readPlace(resource, rowSelection, key))
-  if (place === null)
+  const position = await reader.read(() => readPosition(resource, rowSelection, key))
+  if (position === null)
     throw invalidPagination(`${name} is the cursor of a row that no longer exists; ${allowed}`)
-  return place
+  return position
 }

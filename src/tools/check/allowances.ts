@@ -1,10 +1,10 @@
 import { type Coverage, type HeightRange, isWithin } from '#core/domain/coverage'
-import { isBefore } from '#core/domain/place'
+import { isBefore } from '#core/domain/event-position'
 import { cutToMicrosecond } from '#core/domain/time'
 import { STORED } from '#core/resources/stored'
 import type { PrunedBefore } from '#core/store/queries/holdings'
 import { type Table, type TextCell, tableOf } from '#core/store/schema/tables'
-import { type NamedRow, placeOfRow } from '#core/store/walk-table'
+import { type NamedRow, positionOfRow } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
 
 /** The coverage of a store, or of one made from event files. */
@@ -74,7 +74,7 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
   const isImported = ({ height }: NamedRow) => isWithin(store.imported, BigInt(height!))
   return {
     cells: {
-      // The places of a provider depend on the order in which blocks arrive; check-positions.ts compares them.
+      // The positions of a provider depend on the order in which blocks arrive; check-positions.ts compares them.
       providerChange: ({ table, name }) => table === PROVIDERS && PROVIDER_PLACES.includes(name),
       // Invented by the import.
       importedIndex: ({ name, a }) => name === 'event_index' && isImported(a),
@@ -123,8 +123,10 @@ export function laterOf(table: Table, { a, b, fields }: Pair<NamedRow>): TablePa
   if (!fields.some((name) => PLACE.includes(name))) return null
   if (table.fullIf !== undefined && (a[table.fullIf] !== '1' || b[table.fullIf] !== '1')) {
     const isOfStore =
-      a[table.fullIf] === b[table.fullIf] ? isBefore(placeOfRow(a), placeOfRow(b)) : a[table.fullIf] === '1'
+      a[table.fullIf] === b[table.fullIf]
+        ? isBefore(positionOfRow(a), positionOfRow(b))
+        : a[table.fullIf] === '1'
     return isOfStore ? 'store' : 'files'
   }
-  return isBefore(placeOfRow(a), placeOfRow(b)) ? 'files' : 'store'
+  return isBefore(positionOfRow(a), positionOfRow(b)) ? 'files' : 'store'
 }

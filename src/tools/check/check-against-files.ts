@@ -8,19 +8,19 @@ import {
   isWithin,
   without,
 } from '#core/domain/coverage'
+import { isBefore } from '#core/domain/event-position'
 import { nearestInt64 } from '#core/domain/integers'
-import { isBefore } from '#core/domain/place'
 import { cutToMicrosecond, MICROSECOND } from '#core/domain/time'
 import { ingestFiles } from '#core/ingest/ingest-files'
 import type { EventInput } from '#core/records/event-paths'
 import { describeCutOff } from '#core/records/read-records'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readPrunedBefore } from '#core/store/queries/holdings'
-import { keepsPlaces, TABLES, type Table, type TextCell, tableOf } from '#core/store/schema/tables'
+import { hasPositions, TABLES, type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { openTemporaryStore } from '#core/store/sqlite/tables'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
-import { allRows, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { allRows, namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
 import { commonHeights } from '../compare/common-heights.ts'
 import { CompareError } from '../compare/compare-error.ts'
 import type { Pair } from '../compare/compare-rows.ts'
@@ -139,7 +139,7 @@ async function compareStores(
   }
   compareLastBlock(comparison, problems)
   const result: FilesComparison = { heights: heights.map(inText), rows: {}, allowed: {} }
-  for (const table of TABLES.filter(keepsPlaces)) {
+  for (const table of TABLES.filter(hasPositions)) {
     onStep?.(`${table.name}, against the event files`)
     const [held, others] = [store, files].map(({ reader }) => walkTable(reader, table, {}, signal))
     const rules = rulesOf(comparison, table)
@@ -229,6 +229,6 @@ async function eventOfPoint(
   const events = found
     .map((row) => ({ row, event: namedRow(table, row) }))
     .filter(({ event }) => event.seq === seq && BigInt(event.height!) >= block)
-    .sort((a, b) => (isBefore(placeOfRow(a.event), placeOfRow(b.event)) ? -1 : 1))
+    .sort((a, b) => (isBefore(positionOfRow(a.event), positionOfRow(b.event)) ? -1 : 1))
   return (events.findLast(({ event }) => event.height === height) ?? events.at(-1))?.row ?? null
 }

@@ -1,10 +1,10 @@
 import { type Coverage, type HeightRange, without } from '#core/domain/coverage'
-import { isBefore } from '#core/domain/place'
+import { isBefore } from '#core/domain/event-position'
 import { count } from '#core/domain/words'
 import { tableOf } from '#core/store/schema/tables'
 import type { Writer } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
-import { allRows, type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { allRows, type NamedRow, namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
 import { type Compared, NAME_OF, PROVIDERS } from './allowances.ts'
 import type { StoreCheck } from './check-store.ts'
 import { describeRow } from './compare-tables.ts'
@@ -50,7 +50,7 @@ export async function checkPositions(
   const expected = new Map(
     (await allRows(files, PROVIDERS, {}, signal)).map((row) => {
       const named = namedRow(PROVIDERS, row)
-      return [keyText(named), placeOfRow(named)]
+      return [keyText(named), positionOfRow(named)]
     }),
   )
   const oldHeight = await readOldHeight(store)
@@ -59,15 +59,15 @@ export async function checkPositions(
   for await (const rows of walkTable(store, PROVIDERS, {}, signal)) {
     for (const row of rows) {
       const named = namedRow(PROVIDERS, row)
-      const place = placeOfRow(named)
+      const position = positionOfRow(named)
       const other = expected.get(keyText(named))
       if (other === undefined || !compared.sameLists.has(named.market_id!)) continue
-      if (!isBefore(place, other) || (end !== null && other.height >= end)) continue
+      if (!isBefore(position, other) || (end !== null && other.height >= end)) continue
       if (other.height <= oldHeight) old++
       else {
         problems.add(
           describeRow(PROVIDERS, row),
-          `its position, block ${place.height}, event ${place.index}, is before that of its last change in the files, ` +
+          `its position, block ${position.height}, event ${position.index}, is before that of its last change in the files, ` +
             `block ${other.height}, event ${other.index}`,
         )
       }

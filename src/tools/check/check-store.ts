@@ -3,7 +3,14 @@ import { firstGapFrom, GapList, type HeightRange } from '#core/domain/coverage'
 import { count } from '#core/domain/words'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import { readLongTexts } from '#core/store/queries/long-texts'
-import { keepsPlaces, rowsUnder, TABLES, type Table, type TextCell, tableOf } from '#core/store/schema/tables'
+import {
+  hasPositions,
+  rowsUnder,
+  TABLES,
+  type Table,
+  type TextCell,
+  tableOf,
+} from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type StoreAdmin, StoreError } from '#core/store/store'
 import { allRows, namedRow, walkTable } from '#core/store/walk-table'
@@ -11,7 +18,7 @@ import { checkSeries } from './check-series.ts'
 import { createSpanCheck, type SpanRules } from './check-spans.ts'
 import { compareKeys, describeRow } from './compare-tables.ts'
 import { type Checking, Problems } from './problems.ts'
-import { faultsOfRow, isUnplacedRow } from './row-rules.ts'
+import { faultsOfRow, hasUnknownPosition } from './row-rules.ts'
 
 type CheckOptions = {
   signal?: AbortSignal
@@ -84,7 +91,7 @@ async function checkTables(
   const spans = createSpanCheck(PERIOD_SPANS, checking)
   const spansOfBlocks = createSpanCheck(BLOCK_SPANS, checking)
   const withPoints = new Set<TextCell>()
-  let unplaced = 0
+  let unknownPositions = 0
   for (const table of TABLES) {
     onStep(table.name)
     let before: readonly TextCell[] | null = null
@@ -98,8 +105,8 @@ async function checkTables(
           faults.push('its key does not follow the one before')
         }
         before = row
-        if (isUnplacedRow(named)) unplaced++
-        const hasBlock = keepsPlaces(table) && !isUnplacedRow(named)
+        if (hasUnknownPosition(named)) unknownPositions++
+        const hasBlock = hasPositions(table) && !hasUnknownPosition(named)
         const fault = hasBlock ? heightFault(BigInt(named.height!), heights) : null
         if (fault !== null) faults.push(fault)
         if (named.market !== undefined && !markets.has(named.market)) {
@@ -120,8 +127,8 @@ async function checkTables(
     }
     await spans.compare()
   }
-  if (unplaced > 0) {
-    notes.push(`${count(unplaced)} rows come from unknown blocks before the imported ones`)
+  if (unknownPositions > 0) {
+    notes.push(`${count(unknownPositions)} rows come from unknown blocks before the imported ones`)
   }
   let series = 0
   for (const number of markets) series += await checkSeries(checking, number)

@@ -1,6 +1,6 @@
-import { isUnplaced } from '#core/domain/place'
+import { isUnknownPosition } from '#core/domain/event-position'
 import type { Table } from '#core/store/schema/tables'
-import { type NamedRow, placeOfRow } from '#core/store/walk-table'
+import { type NamedRow, positionOfRow } from '#core/store/walk-table'
 
 /** Faults within a row, in words; empty if there are none. */
 export function faultsOfRow({ columns, faultsOf }: Table, row: NamedRow): string[] {
@@ -8,10 +8,10 @@ export function faultsOfRow({ columns, faultsOf }: Table, row: NamedRow): string
     const value = row[name]!
     return value === null || isRight(value) ? [] : [`${name} is ${JSON.stringify(value)}`]
   })
-  if (row.event_index === '0' && !isUnplacedRow(row)) faults.push('event_index is "0"')
+  if (row.event_index === '0' && !hasUnknownPosition(row)) faults.push('event_index is "0"')
   return [...faults, ...(faultsOf?.(row) ?? [])]
 }
 
-export function isUnplacedRow(row: NamedRow): boolean {
-  return row.event_index !== undefined && isUnplaced(placeOfRow(row))
+export function hasUnknownPosition(row: NamedRow): boolean {
+  return row.event_index !== undefined && isUnknownPosition(positionOfRow(row))
 }

@@ -5,7 +5,7 @@ import type { Key, Resource, Selection } from '#core/model/resource'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import type { Reading } from '#core/store/pages/page'
 import { readHoldings } from '#core/store/queries/holdings'
-import { readPlace } from '#core/store/queries/unseen-rows'
+import { readPosition } from '#core/store/queries/unseen-rows'
 import { FIND_MARKET } from '#core/store/statements'
 import type { Store } from '#core/store/store'
 import { exportRows } from '#service/formats/export-rows'
@@ -87,7 +87,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
       }
     },
     blockOf: async (resource, marketId, key) =>
-      (await reader.read(() => readPlace(resource, selectionOf(marketId), key)))?.height ?? null,
+      (await reader.read(() => readPosition(resource, selectionOf(marketId), key)))?.height ?? null,
     pointsBeside: (marketId, key, height) => reader.read(() => countBeside(marketId, key, height)),
     close,
   }

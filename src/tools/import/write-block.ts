@@ -1,4 +1,4 @@
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 import type { Batch } from '#core/model/batch'
 import { compareResourceKeys, type Key } from '#core/model/resource'
 import { projectEvent } from '#core/resources/projections'
@@ -22,7 +22,7 @@ import type { ImportTally } from './tally.ts'
 export type BlockRows = Record<keyof typeof HISTORY, readonly SourceRow[]>
 
 /**
- * Adds a block of a source to a batch. Checkpoints have their places in the stream; of all else only the block is known:
+ * Adds a block of a source to a batch. Checkpoints have their positions in the stream; of all else only the block is known:
  * it counts from 1 by key.
  */
 export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, tally: ImportTally): void {
@@ -39,7 +39,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     resource: ImportedResource,
     decoded: Decoded[],
     keyOf: (one: Decoded) => Key,
-    write: (one: Decoded, place: Place) => void,
+    write: (one: Decoded, position: EventPosition) => void,
   ) => {
     decoded.sort((a, b) => compareResourceKeys(keyOf(a), keyOf(b)))
     for (const [at, one] of decoded.entries()) write(one, { height, index: at + 1 })
@@ -55,7 +55,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     'fundingPeriodDataPoints',
     decode('points', dataPointOf),
     ({ marketId, source, timestamp, seq }) => [marketId, BigInt(source), timestamp, seq],
-    (point, place) => projectEvent(batch, point, place),
+    (point, position) => projectEvent(batch, point, position),
   )
   const payments = decode('payments', fundingPaymentOf)
   const losing = { timestamp, events: payments.map(({ loss }) => ({ event: loss })) }
@@ -63,16 +63,16 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     'fundingPayments',
     payments,
     ({ loss }) => [loss.marketId, loss.partyId],
-    ({ payment, loss }, place) => {
-      projectEvent(batch, payment, place, losing)
-      projectEvent(batch, loss, place, losing)
+    ({ payment, loss }, position) => {
+      projectEvent(batch, payment, position, losing)
+      projectEvent(batch, loss, position, losing)
     },
   )
   add(
     'liquidityProvisions',
     decode('provisions', provisionOf),
     ({ provisionId }) => [provisionId],
-    (provision, place) => projectEvent(batch, provision, place),
+    (provision, position) => projectEvent(batch, provision, position),
   )
   const ends = decode('epochs', epochEndOf)
   const fees = decode('paidFees', paidFeesOf)

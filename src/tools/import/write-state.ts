@@ -1,4 +1,4 @@
-import { type Place, UNPLACED } from '#core/domain/place'
+import { type EventPosition, UNKNOWN_POSITION } from '#core/domain/event-position'
 import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import type { BatchWriter } from '#core/ingest/batch-writer'
 import type { Batch } from '#core/model/batch'
@@ -35,7 +35,7 @@ type StateWriting = {
 
 /**
  * Writes the rows of current state. A row of a block that is stored from events is skipped, since events take precedence;
- * one whose block the source does not have gets a place before all blocks.
+ * one whose block the source does not have gets a position before all blocks.
  */
 export async function writeState(writing: StateWriting): Promise<void> {
   const { batches, tally } = writing
@@ -63,10 +63,10 @@ export async function writeState(writing: StateWriting): Promise<void> {
 }
 
 /** Counts the rows of each block: in the order of their key they get the numbers from 1 on. */
-function placeCounter(): (height: number | null) => Place {
+function positionCounter(): (height: number | null) => EventPosition {
   const counts = new Map<number, number>()
   return (height) => {
-    if (height === null) return UNPLACED
+    if (height === null) return UNKNOWN_POSITION
     const index = (counts.get(height) ?? 0) + 1
     counts.set(height, index)
     return { height: BigInt(height), index }
@@ -80,23 +80,23 @@ function isFromEvents(held: ImportCoverage, height: number | null): boolean {
 
 /**
  * A period comes from two events, its first and its last, which may be the same. If the block of one is stored
- * from events, its place is dropped, so that it replaces nothing.
+ * from events, its position is dropped, so that it replaces nothing.
  */
 function periodWriter({ held, batches, tally }: StateWriting) {
-  const placeIn = placeCounter()
+  const positionIn = positionCounter()
   let before: { event: FundingPeriodEvent; height: number | null } | null = null
   return ({ row, height, heightOfSecond }: CurrentRow): boolean => {
     const event = fundingPeriodOf(row, tally.leaveOut)
     if (event === null) return false
     const startHeight = startOfPeriod(event, height, heightOfSecond, before)
     before = { event, height }
-    const last = placeIn(height)
-    const start = startHeight === height ? last : placeIn(startHeight)
+    const last = positionIn(height)
+    const start = startHeight === height ? last : positionIn(startHeight)
     const isLastFromEvents = isFromEvents(held, height)
     const isStartFromEvents = isFromEvents(held, startHeight)
     if (isLastFromEvents && isStartFromEvents) return false
-    const from = isStartFromEvents ? UNPLACED : start
-    const to = isLastFromEvents ? UNPLACED : last
+    const from = isStartFromEvents ? UNKNOWN_POSITION : start
+    const to = isLastFromEvents ? UNKNOWN_POSITION : last
     batches.change(0, (batch) => putFundingPeriod(batch, event, from, to))
     return true
   }
@@ -118,20 +118,20 @@ function startOfPeriod(
   return follows ? before!.height : heightOfSecond
 }
 
-/** Writes market data, whose places are known. */
+/** Writes market data, whose positions are known. */
 function marketDataWriter(
   { held, batches, tally }: StateWriting,
   dataOf: (row: CurrentRow, leaveOut: LeftOutRows) => { event: MarketDataEvent; index: number } | null,
-  add: (batch: Batch, event: MarketDataEvent, place: Place) => void,
+  add: (batch: Batch, event: MarketDataEvent, position: EventPosition) => void,
 ) {
   return (row: CurrentRow): boolean => {
     const { height } = row
     const data = isFromEvents(held, height) ? null : dataOf(row, tally.leaveOut)
     if (data === null) return false
     const { event, index } = data
-    const place = height === null ? UNPLACED : { height: BigInt(height), index }
+    const position = height === null ? UNKNOWN_POSITION : { height: BigInt(height), index }
     const weight = row.row.reduce((sum, text) => sum + LIST_WEIGHT * (text?.length ?? 0), 0)
-    batches.change(weight, (batch) => add(batch, event, place))
+    batches.change(weight, (batch) => add(batch, event, position))
     return true
   }
 }
@@ -142,17 +142,17 @@ function newestWriter<Event extends MarketEvent>(
   eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null,
   idOf: (event: Event) => string,
 ) {
-  const placeIn = placeCounter()
+  const positionIn = positionCounter()
   const newest = new Map<string, number>()
   return (row: CurrentRow): boolean => {
     const { height, time } = row
-    const place = placeIn(height)
+    const position = positionIn(height)
     if (isFromEvents(held, height)) return false
     const event = eventOf(row.row, tally.leaveOut)
     if (event === null || newest.get(idOf(event))! > time) return false
     // A copy, because the text is a slice that would keep a larger one in memory.
     newest.set(Buffer.from(idOf(event)).toString(), time)
-    batches.change(0, (batch) => projectEvent(batch, event, place))
+    batches.change(0, (batch) => projectEvent(batch, event, position))
     return true
   }
 }

@@ -1,4 +1,4 @@
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 import type { FundingPeriodEvent, PerpetualData } from '#core/events/event'
 import { isStorableNumber } from '#core/events/left-out'
 import { timeOutsideAuctions } from '#core/funding/auctions'
@@ -40,14 +40,14 @@ export class FundingRun {
   /** A period has ended: judges its payment and rate. `period` is its known state, null if it was not seen from its start. */
   closed(
     event: FundingPeriodEvent,
-    place: Place,
+    position: EventPosition,
     period: CurrentPeriod | null,
     { doubt, lost }: Doubts,
   ): void {
     const end = event.end!
     const isPaid = end > event.start && event.internalTwap !== null && event.externalTwap !== null
     if (!isPaid && event.fundingPayment === null && event.fundingRate === null) return
-    const { terms, doubt: termsDoubt } = this.#termsAt(place)
+    const { terms, doubt: termsDoubt } = this.#termsAt(position)
     let values: FundingValue[] | null = null
     let reason: FundingUnknownReason | null = doubt ?? termsDoubt
     if (period === null || period.seq !== event.seq) {
@@ -57,13 +57,13 @@ export class FundingRun {
       if (expected === null) reason = 'not a number'
       else values = compared(event, expected)
     }
-    this.#add('paid period', { seq: event.seq, timestamp: end, place, doubt: reason }, values)
+    this.#add('paid period', { seq: event.seq, timestamp: end, position, doubt: reason }, values)
   }
 
   /** The core sent an estimate in a block of this time (Unix nanoseconds): judges it. Arguments as of {@link closed}. */
   estimated(
     data: PerpetualData,
-    { blockTime, place }: { blockTime: bigint; place: Place },
+    { blockTime, position }: { blockTime: bigint; position: EventPosition },
     period: CurrentPeriod | null,
     { doubt, lost }: Doubts,
   ): void {
@@ -71,10 +71,10 @@ export class FundingRun {
     const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
     if (texts.length === 0) return
     if (!texts.every(isStorableNumber)) {
-      this.unreadable(place, blockTime, period)
+      this.unreadable(position, blockTime, period)
       return
     }
-    const { terms, doubt: termsDoubt } = this.#termsAt(place)
+    const { terms, doubt: termsDoubt } = this.#termsAt(position)
     const at = wholeSecond(blockTime)
     let values: FundingValue[] | null = null
     if (period !== null && terms !== null) {
@@ -89,19 +89,19 @@ export class FundingRun {
       ]
     }
     const reason = period === null ? lost : (doubt ?? termsDoubt)
-    this.#add('estimate', { seq, timestamp: at, place, doubt: reason }, values)
+    this.#add('estimate', { seq, timestamp: at, position, doubt: reason }, values)
   }
 
   /** The period's part of market data cannot be decoded, or has invalid numbers: counts an unknown estimate. */
-  unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
+  unreadable(position: EventPosition, blockTime: bigint, period: CurrentPeriod | null): void {
     const timestamp = wholeSecond(blockTime)
-    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, place, doubt: 'not a number' }, null)
+    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, position, doubt: 'not a number' }, null)
   }
 
   /** @param values null if nothing is known to compare with; `doubt` says then why that is so */
   #add(
     of: FundingDifference['of'],
-    at: { seq: bigint; timestamp: bigint; place: Place; doubt: FundingUnknownReason | null },
+    at: { seq: bigint; timestamp: bigint; position: EventPosition; doubt: FundingUnknownReason | null },
     values: FundingValue[] | null,
   ): void {
     const differing = values?.filter(({ sent, expected }) => sent !== expected) ?? null
@@ -115,8 +115,8 @@ export class FundingRun {
     })
   }
 
-  #termsAt(place: Place): Terms {
-    const standing = this.#parametersOf(this.#marketId, place)
+  #termsAt(position: EventPosition): Terms {
+    const standing = this.#parametersOf(this.#marketId, position)
     if (standing === null) return { terms: null, doubt: 'parameters not known' }
     const terms = fundingTerms(standing.parameters)
     if (terms === null) return { terms, doubt: 'not a number' }

@@ -1,4 +1,4 @@
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 
 /** Why a TWAP is unknown. */
 export type UnknownReason =
@@ -17,8 +17,8 @@ export const countAll = ({ agree, differ, unknown }: Counts): number => agree + 
 /** Restricts the verification; null: all. */
 export type VerifyFilter = { marketId: string | null; seq: bigint | null }
 
-/** The place of a difference. Numbers of 64 bits are text. */
-export type DifferencePlace = {
+/** The position of a difference. Numbers of 64 bits are text. */
+export type DifferencePosition = {
   marketId: string
   seq: string
   timestamp: string
@@ -42,15 +42,15 @@ type Judgement<Kind, Reason, Difference> = {
   seq: bigint
   /** Unix nanoseconds. */
   timestamp: bigint
-  place: Place
+  position: EventPosition
   /** Null if nothing is known to compare with. */
   agrees: boolean | null
   /** Why an unexpected value may still be right, or why there is no value to compare with. */
   doubt: Reason | null
   /** Of the differences of a group in a period only the first is reported. */
   group: string
-  /** Describes the value if it differs, apart from its place. */
-  difference: () => Omit<Difference, keyof DifferencePlace | 'further'>
+  /** Describes the value if it differs, apart from its position. */
+  difference: () => Omit<Difference, keyof DifferencePosition | 'further'>
 }
 
 /** Differences that are reported one by one. */
@@ -101,7 +101,7 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
   }
 
   #addDifference(judgement: Judgement<Kind, Reason, Difference>): void {
-    const { marketId, seq, timestamp, place, group, difference } = judgement
+    const { marketId, seq, timestamp, position, group, difference } = judgement
     let period = this.#periods.get(marketId)
     if (period?.seq !== seq) {
       period = { seq, first: new Map() }
@@ -116,8 +116,8 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
       marketId,
       seq: seq.toString(),
       timestamp: timestamp.toString(),
-      height: place.height.toString(),
-      eventIndex: place.index,
+      height: position.height.toString(),
+      eventIndex: position.index,
       ...difference(),
       further: 0,
     } as unknown as Difference

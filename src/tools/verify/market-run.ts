@@ -1,4 +1,4 @@
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 import type {
   AuctionEvent,
   FundingPeriodDataPointEvent,
@@ -72,7 +72,7 @@ export class MarketRun {
   /** A period begins. Its opening TWAPs are judged if they are known. */
   open(
     event: FundingPeriodEvent,
-    place: Place,
+    position: EventPosition,
     { doubts = [null, null], isStored = true }: OpeningKnowledge = {},
   ): void {
     const verdicts = this.#verifier.period(event)
@@ -83,20 +83,20 @@ export class MarketRun {
     // The first period begins without any; later an event shows it, or a mean that is not 0 (see #seeMean).
     this.#knowsAuctions ||= event.seq === 0n || this.#sawAuction
     for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) this.#seeMean(twap)
-    if (isStored) this.#judge.opening({ event, place, verdicts }, this.#known())
+    if (isStored) this.#judge.opening({ event, position, verdicts }, this.#known())
     this.#doubts = doubts
   }
 
   /** A period ends: judges its closing TWAPs, its payment and its rate. Call it after the period's points are taken. */
-  close(event: FundingPeriodEvent, place: Place): void {
+  close(event: FundingPeriodEvent, position: EventPosition): void {
     const verdicts = this.#verifier.period(event)
-    this.#judge.closing({ event, place, verdicts }, this.#lastTimes(), this.#known())
+    this.#judge.closing({ event, position, verdicts }, this.#lastTimes(), this.#known())
     const doubt = this.#knowsAuctions ? null : 'auctions not known'
-    this.#funding.closed(event, place, this.#verifier.running(), { doubt, lost: this.#lost })
+    this.#funding.closed(event, position, this.#verifier.running(), { doubt, lost: this.#lost })
   }
 
   /** A data point was sent: judges its TWAP. */
-  point(event: FundingPeriodDataPointEvent, place: Place): void {
+  point(event: FundingPeriodDataPointEvent, position: EventPosition): void {
     const { seq, source, timestamp } = event
     const verdict = this.#verifier.point(event)
     // With such a price the verifier cannot reckon on either.
@@ -110,7 +110,7 @@ export class MarketRun {
     const state = period?.sources[source - 1] ?? null
     const isMean = state !== null && timestamp > state.firstTime && timestamp > period!.start
     if (isMean && verdict !== null) this.#seeMean(event.twap)
-    this.#judge.point({ event, place, source, verdict, isMean }, this.#known())
+    this.#judge.point({ event, position, source, verdict, isMean }, this.#known())
     if (period === null) return
     period.sources[source - 1] = {
       firstTime: state === null || timestamp < state.firstTime ? timestamp : state.firstTime,
@@ -119,14 +119,17 @@ export class MarketRun {
   }
 
   /** The core sent market data in a block of this time (Unix nanoseconds): judges the estimate in it, if there is one. */
-  marketDataSent(event: MarketDataEvent, blockTime: bigint, place: Place): void {
+  marketDataSent(event: MarketDataEvent, blockTime: bigint, position: EventPosition): void {
     this.#verifier.marketDataSent(blockTime)
     const running = this.#verifier.running()
     const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
     const { figures } = event
-    if (figures?.isMalformed) this.#funding.unreadable(place, blockTime, running)
+    if (figures?.isMalformed) this.#funding.unreadable(position, blockTime, running)
     else if (figures?.perpetual) {
-      this.#funding.estimated(figures.perpetual, { blockTime, place }, running, { doubt, lost: this.#lost })
+      this.#funding.estimated(figures.perpetual, { blockTime, position }, running, {
+        doubt,
+        lost: this.#lost,
+      })
     }
   }
 

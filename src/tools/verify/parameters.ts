@@ -1,4 +1,4 @@
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 import type { FundingParameters, InstrumentEvent } from '#core/events/event'
 import { noFunding } from '#core/resources/instruments/decode'
 
@@ -10,7 +10,7 @@ type StandingParameters = {
 }
 
 /** Returns a market's parameters at a position in the stream; null if they are unknown. */
-export type ParameterSource = (marketId: string, place: Place) => StandingParameters | null
+export type ParameterSource = (marketId: string, position: EventPosition) => StandingParameters | null
 
 /** Parameters given by the user: they apply in every market, instead of those of its events. */
 export type GivenParameters = Partial<FundingParameters>
@@ -21,8 +21,8 @@ export type GivenParameters = Partial<FundingParameters>
  */
 export function withGiven(source: ParameterSource, given: GivenParameters): ParameterSource {
   if (Object.keys(given).length === 0) return source
-  return (marketId, place) => ({
-    parameters: { ...(source(marketId, place)?.parameters ?? noFunding()), ...given },
+  return (marketId, position) => ({
+    parameters: { ...(source(marketId, position)?.parameters ?? noFunding()), ...given },
     mayHaveChanged: false,
   })
 }

@@ -9,12 +9,12 @@ import {
   textOfDecimal,
   ZERO,
 } from '#core/domain/decimal'
+import type { EventPosition } from '#core/domain/event-position'
 import { getOrInsert } from '#core/domain/get-or-insert'
 import { NETWORK } from '#core/domain/ids'
-import type { Place } from '#core/domain/place'
 import { rowsUnder, tableOf } from '#core/store/schema/tables'
 import type { TableReader } from '#core/store/table-reader'
-import { allRows, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { allRows, namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
 import { PERIODS, type StoredStream } from './stored-market.ts'
 import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 
@@ -24,7 +24,7 @@ const PAYMENTS = tableOf('funding_payments')
 type PaidAmounts = { party_id: string; amount: string; loss_amount: string }
 
 /** The period of a market, and the first of its payments. */
-type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; place: Place }
+type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; position: EventPosition }
 
 /** The payments of a market's parties for a period. */
 export class PeriodPayments {
@@ -105,7 +105,7 @@ export async function verifyStoredPayments(
       const named = namedRow(PAYMENTS, row)
       const seq = BigInt(named.seq!)
       if (only !== null && seq !== only) continue
-      const first = { marketId, seq, timestamp: BigInt(named.timestamp!), place: placeOfRow(named) }
+      const first = { marketId, seq, timestamp: BigInt(named.timestamp!), position: positionOfRow(named) }
       const period = getOrInsert(periods, seq, () => new PeriodPayments(first))
       period.add({ party_id: named.party_id!, amount: named.amount!, loss_amount: named.loss_amount! })
     }
@@ -117,7 +117,7 @@ export async function verifyStoredPayments(
     known.set(BigInt(seq!), funding_payment!)
   }
   for (const [seq, period] of periods) {
-    const { height } = period.first.place
+    const { height } = period.first.position
     const gap = stream.gaps[firstGapFrom(stream.gaps, height)]
     const isIn = gap !== undefined && gap.from <= height
     const doubt = !isIn ? null : gap.kind === 'imported' ? 'imported' : 'events missing'

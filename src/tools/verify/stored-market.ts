@@ -1,5 +1,5 @@
 import { firstGapFrom, type Gap, type HeightRange } from '#core/domain/coverage'
-import { hasBlock, isBefore, type Place } from '#core/domain/place'
+import { type EventPosition, hasBlock, isBefore } from '#core/domain/event-position'
 import type {
   AuctionEvent,
   DataPointSource,
@@ -10,7 +10,7 @@ import type { TwapMethod } from '#core/funding/market-verifier'
 import type { PrunedBefore } from '#core/store/queries/holdings'
 import { rowsUnder, tableOf } from '#core/store/schema/tables'
 import type { TableReader } from '#core/store/table-reader'
-import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { type NamedRow, namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
 import { RowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
@@ -44,13 +44,13 @@ type StoredMarketOptions = {
   signal: AbortSignal
 }
 
-/** A funding period as stored: its last event, and the place of that. */
-type StoredPeriod = { event: FundingPeriodEvent; place: Place }
+/** A funding period as stored: its last event, and the position of that. */
+type StoredPeriod = { event: FundingPeriodEvent; position: EventPosition }
 
 /** Where in the stream a period begins: with an event, or, where none of its own is stored, between two events. */
-type PeriodOpening = { side: 'at' | 'after' | 'before'; event: Place }
+type PeriodOpening = { side: 'at' | 'after' | 'before'; event: EventPosition }
 
-type StoredPoint = { event: FundingPeriodDataPointEvent; place: Place }
+type StoredPoint = { event: FundingPeriodDataPointEvent; position: EventPosition }
 
 /**
  * Judges the TWAPs of every period of a market, or of one, for which only its points and those of the period before are
@@ -85,34 +85,35 @@ export async function verifyStoredMarket(
     }
     const points = span === null ? [] : await readPoints(seq, span)
     const opening = await open(period, points)
-    const { event, place } = period
-    const end = event.end !== null ? place : next?.event.end === null ? next.place : null
+    const { event, position } = period
+    const end = event.end !== null ? position : next?.event.end === null ? next.position : null
     for (const point of points) {
-      await takeAuctionsWhile((auction) => isBefore(auction, point.place))
-      const isWhole = reach(point.place.height)
-      const isWithin = !isBeforeOpening(point.place, opening) && (end === null || !isBefore(end, point.place))
-      if (isWhole && isWithin) run.point(point.event, point.place)
-      else tally.twaps.addUnknown('dataPoints', seq, 1, reasonAt(point.place.height))
+      await takeAuctionsWhile((auction) => isBefore(auction, point.position))
+      const isWhole = reach(point.position.height)
+      const isWithin =
+        !isBeforeOpening(point.position, opening) && (end === null || !isBefore(end, point.position))
+      if (isWhole && isWithin) run.point(point.event, point.position)
+      else tally.twaps.addUnknown('dataPoints', seq, 1, reasonAt(point.position.height))
     }
     if (event.end === null) return
-    await takeAuctionsWhile((auction) => isBefore(auction, place))
-    reach(place.height)
-    run.close(event, place)
+    await takeAuctionsWhile((auction) => isBefore(auction, position))
+    reach(position.height)
+    run.close(event, position)
   }
 
   /** Begins a period, if it is known to have been seen; returns where in the stream. */
   async function open(
-    { event, place }: StoredPeriod,
+    { event, position }: StoredPeriod,
     points: readonly StoredPoint[],
   ): Promise<PeriodOpening> {
     const isStored = event.end === null
     // The core begins a period at the time at which it ends the one before.
     const follows = ended !== null && ended.event.seq + 1n === event.seq && ended.event.end === event.start
-    const before = points[0]?.place ?? place
+    const before = points[0]?.position ?? position
     const opening: PeriodOpening = isStored
-      ? { side: 'at', event: place }
+      ? { side: 'at', event: position }
       : follows
-        ? { side: 'after', event: ended!.place }
+        ? { side: 'after', event: ended!.position }
         : { side: 'before', event: before }
     await takeAuctionsWhile((auction) => isBeforeOpening(auction, opening))
     const isWhole = reach(opening.event.height)
@@ -160,16 +161,16 @@ export async function verifyStoredMarket(
     return [doubt(1), doubt(2)]
   }
 
-  /** Takes the next auctions as long as their places are early enough. */
-  async function takeAuctionsWhile(isEarlyEnough: (auction: Place) => boolean): Promise<void> {
+  /** Takes the next auctions as long as their positions are early enough. */
+  async function takeAuctionsWhile(isEarlyEnough: (auction: EventPosition) => boolean): Promise<void> {
     for (;;) {
       const row = auctions.head() ?? (await auctions.next())
       if (row === null) return
       const named = namedRow(AUCTIONS, row)
-      const place = placeOfRow(named)
-      if (!isEarlyEnough(place)) return
+      const position = positionOfRow(named)
+      if (!isEarlyEnough(position)) return
       auctions.drop()
-      if (!reach(place.height)) continue
+      if (!reach(position.height)) continue
       const event = storedAuction(marketId, named)
       if (event.openingAuction) sawOpeningAuction = true
       run.auction(event)
@@ -221,7 +222,7 @@ export async function verifyStoredMarket(
         }
       }
     }
-    return points.sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+    return points.sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
   }
 
   const periods = new RowQueue(walkTable(reader, PERIODS, rowsUnder(marketId), signal))
@@ -252,8 +253,8 @@ export async function verifyStoredMarket(
 }
 
 /** Whether an event comes before a period begins. */
-function isBeforeOpening(place: Place, { side, event }: PeriodOpening): boolean {
-  return side === 'after' ? !isBefore(event, place) : isBefore(place, event)
+function isBeforeOpening(position: EventPosition, { side, event }: PeriodOpening): boolean {
+  return side === 'after' ? !isBefore(event, position) : isBefore(position, event)
 }
 
 function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {
@@ -268,7 +269,7 @@ function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {
     internalTwap: row.internal_twap!,
     externalTwap: row.external_twap!,
   }
-  return { event, place: placeOfRow(row) }
+  return { event, position: positionOfRow(row) }
 }
 
 function storedPoint(marketId: string, row: NamedRow): StoredPoint {
@@ -281,7 +282,7 @@ function storedPoint(marketId: string, row: NamedRow): StoredPoint {
     timestamp: BigInt(row.timestamp!),
     twap: row.twap!,
   }
-  return { event, place: placeOfRow(row) }
+  return { event, position: positionOfRow(row) }
 }
 
 function storedAuction(marketId: string, row: NamedRow): AuctionEvent {

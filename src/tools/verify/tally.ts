@@ -1,7 +1,7 @@
 import type { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { StoreError } from '#core/store/store'
 import {
-  type DifferencePlace,
+  type DifferencePosition,
   type JudgedReport,
   Judgements,
   type UnknownReason,
@@ -19,7 +19,7 @@ export const TWAPS = {
 export type TwapKind = keyof typeof TWAPS
 
 /** The first TWAP that differs, of a market, a period and a source. */
-export type TwapDifference = DifferencePlace & {
+export type TwapDifference = DifferencePosition & {
   source: (typeof SOURCES)[number]
   of: (typeof TWAPS)[TwapKind]
   sent: string | null
@@ -43,7 +43,7 @@ export type FundingUnknownReason =
 export type FundingValue = { name: string; sent: string | null; expected: string | null }
 
 /** The first of a kind that differs, of a market and a period: at the period's end, or the second of an estimate's block. */
-export type FundingDifference = DifferencePlace & {
+export type FundingDifference = DifferencePosition & {
   of: 'paid period' | 'estimate' | 'payments of parties'
   /** The values that differ. */
   values: FundingValue[]

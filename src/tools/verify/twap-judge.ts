@@ -1,4 +1,4 @@
-import type { Place } from '#core/domain/place'
+import type { EventPosition } from '#core/domain/event-position'
 import type { FundingPeriodDataPointEvent, FundingPeriodEvent } from '#core/events/event'
 import type { PeriodVerdict, TwapMethod, TwapVerdict } from '#core/funding/market-verifier'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
@@ -31,7 +31,7 @@ export type LastTimes = [external: bigint | null, internal: bigint | null]
 /** A data point as the judge is given it. */
 type JudgedPoint = {
   event: FundingPeriodDataPointEvent
-  place: Place
+  position: EventPosition
   source: 1 | 2
   /** Null if nothing is known to compare with. */
   verdict: TwapVerdict | null
@@ -42,7 +42,7 @@ type JudgedPoint = {
 /** The TWAPs of an event that ends or begins a period, as the judge is given them. */
 type JudgedPeriod = {
   event: FundingPeriodEvent
-  place: Place
+  position: EventPosition
   /** Null if nothing is known to compare with. */
   verdicts: PeriodVerdict | null
 }
@@ -90,14 +90,14 @@ export class TwapJudge {
   }
 
   /** Judges the TWAP of a point. Call it in the order of the stream. */
-  point({ event, place, source, verdict, isMean }: JudgedPoint, known: MarketKnowledge): void {
+  point({ event, position, source, verdict, isMean }: JudgedPoint, known: MarketKnowledge): void {
     this.#judge(
       {
         kind: 'dataPoints',
         seq: event.seq,
         source,
         timestamp: event.timestamp,
-        place,
+        position,
         verdict,
         cause:
           verdict?.expected === null
@@ -113,7 +113,7 @@ export class TwapJudge {
 
   /** Judges the TWAPs of an event that begins a period. Call it after {@link beginPeriod}. */
   opening(opened: JudgedPeriod, known: MarketKnowledge): void {
-    const { event, place } = opened
+    const { event, position } = opened
     for (const { source, verdict } of twapsOf(opened)) {
       this.#judge(
         {
@@ -121,7 +121,7 @@ export class TwapJudge {
           seq: event.seq,
           source,
           timestamp: event.start,
-          place,
+          position,
           verdict,
           cause: DIFFERENCE_CAUSES.opening,
         },
@@ -132,7 +132,7 @@ export class TwapJudge {
 
   /** Judges the TWAPs of an event that ends a period. Call it after the period's points are judged. */
   closing(closed: JudgedPeriod, lastTimes: LastTimes, known: MarketKnowledge): void {
-    const { event, place } = closed
+    const { event, position } = closed
     const end = event.end!
     for (const { source, verdict } of twapsOf(closed)) {
       const last = lastTimes[source - 1]!
@@ -143,7 +143,7 @@ export class TwapJudge {
           seq: event.seq,
           source,
           timestamp: end,
-          place,
+          position,
           verdict,
           cause: this.#causeAtEnd(source, isDatedBack),
           isDatedBack,
@@ -173,7 +173,7 @@ export class TwapJudge {
       seq: bigint
       source: 1 | 2
       timestamp: bigint
-      place: Place
+      position: EventPosition
       verdict: TwapVerdict | null
       cause: string
       dependsOnAuctions?: boolean

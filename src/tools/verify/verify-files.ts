@@ -91,7 +91,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     for (const row of paymentRowsOf(block)) {
       const { market_id: marketId, seq, timestamp, height, event_index: index } = row
       if (!marketId.startsWith(filter.marketId ?? '')) continue
-      const start = { marketId, seq, timestamp, place: { height, index } }
+      const start = { marketId, seq, timestamp, position: { height, index } }
       getOrInsert(periods, `${marketId} ${seq}`, () => new PeriodPayments(start)).add(row)
     }
     for (const payments of periods.values()) {
@@ -111,20 +111,20 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   function takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
     for (const { index, event } of events) {
       if ('marketId' in event && !event.marketId.startsWith(filter.marketId ?? '')) continue
-      const place = { height, index }
+      const position = { height, index }
       switch (event.kind) {
         case 'market-data':
-          runs.get(event.marketId)?.marketDataSent(event, timestamp, place)
+          runs.get(event.marketId)?.marketDataSent(event, timestamp, position)
           break
         case 'auction':
           runOf(event.marketId).auction(event)
           break
         case 'funding-period':
-          if (event.end === null) runOf(event.marketId).open(event, place)
-          else runOf(event.marketId).close(event, place)
+          if (event.end === null) runOf(event.marketId).open(event, position)
+          else runOf(event.marketId).close(event, position)
           break
         case 'funding-period-data-point':
-          runOf(event.marketId).point(event, place)
+          runOf(event.marketId).point(event, position)
           break
         case 'market':
           markets.take(event, mayHaveChanged)

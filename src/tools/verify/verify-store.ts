@@ -1,6 +1,6 @@
 import { withOpen } from '#core/concurrency/with-open'
 import { byFrom } from '#core/domain/coverage'
-import { isBefore, type Place } from '#core/domain/place'
+import { type EventPosition, isBefore } from '#core/domain/event-position'
 import type { FundingParameters } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import { readCoverage } from '#core/store/queries/coverage'
@@ -9,7 +9,7 @@ import { tableOf } from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
 import type { StoreAdmin } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
-import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
 import type { VerifyFilter } from './judgements.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { verifyStoredPayments } from './party-payments.ts'
@@ -55,7 +55,7 @@ export async function verifyStore(store: StoreAdmin, options: VerifyStoreOptions
 /** The parameters of the latest event of each perpetual market: earlier ones are not kept. */
 async function storedParameters(reader: TableReader): Promise<ParameterSource> {
   const table = tableOf('instruments')
-  const markets = new Map<string, { parameters: FundingParameters; from: Place }>()
+  const markets = new Map<string, { parameters: FundingParameters; from: EventPosition }>()
   for await (const chunk of walkTable(reader, table)) {
     for (const row of chunk) {
       const named = namedRow(table, row)
@@ -70,14 +70,14 @@ async function storedParameters(reader: TableReader): Promise<ParameterSource> {
           lowerBound: named.rate_lower_bound ?? null,
           upperBound: named.rate_upper_bound ?? null,
         },
-        from: placeOfRow(named),
+        from: positionOfRow(named),
       })
     }
   }
-  return (marketId, place) => {
+  return (marketId, position) => {
     const known = markets.get(marketId)
     if (known === undefined) return null
-    return { parameters: known.parameters, mayHaveChanged: isBefore(place, known.from) }
+    return { parameters: known.parameters, mayHaveChanged: isBefore(position, known.from) }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Place } from '../../domain/place.ts'
+import type { EventPosition } from '../../domain/event-position.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AuctionEvent } from '../../events/event.ts'
 import { boolField, decoderOf, int64Field, marketField } from '../../events/message-fields.ts'
@@ -47,7 +47,7 @@ export const auctionProjection: Projection<AuctionEvent> = {
 export function putAuctionEnd(
   batch: Batch,
   marketId: string,
-  { height, index }: Place,
+  { height, index }: EventPosition,
   block: ProjectedBlock,
 ): void {
   if (block === NO_BLOCK) return

@@ -1,12 +1,12 @@
-import { boolean, defineTable, integer, marketId, place } from '../../model/table.ts'
+import { boolean, defineTable, integer, marketId, positionColumns } from '../../model/table.ts'
 
-/** Its rows are identified by their places, so a repeated block replaces its rows. */
+/** Its rows are identified by their positions, so a repeated block replaces its rows. */
 export const auctionTable = defineTable({
   name: 'auctions',
   counted: 'auctions',
   columns: {
     market_id: marketId(),
-    ...place,
+    ...positionColumns,
     opening_auction: boolean(),
     leave: boolean(),
     start_timestamp: integer(),

@@ -1,10 +1,16 @@
-import { defineTable, hash, integer, natural, place } from '../../model/table.ts'
+import { defineTable, hash, integer, natural, positionColumns } from '../../model/table.ts'
 
 export const checkpointTable = defineTable({
   name: 'checkpoints',
   counted: 'checkpoints',
   pruned: { time: 'block_timestamp', height: 'at_block' },
-  columns: { at_block: natural(), hash: hash(), block_hash: hash(), block_timestamp: integer(), ...place },
+  columns: {
+    at_block: natural(),
+    hash: hash(),
+    block_hash: hash(),
+    block_timestamp: integer(),
+    ...positionColumns,
+  },
   key: ['at_block', 'hash'],
   spread: 'nowhere',
 })

@@ -1,6 +1,6 @@
 import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
+import type { EventPosition } from '../../domain/event-position.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { Place } from '../../domain/place.ts'
 import type { DecodedEvent } from '../../events/event.ts'
 import { isStorableNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
 import {
@@ -65,8 +65,8 @@ export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
   },
   decodeToCheck: (body, leaveOut) => decodePayments(body, leaveOut, NO_LIST, new PaymentList()),
   faultOf: faultOfPayments,
-  project: (batch, event, place, block) => {
-    const rows = new PaymentRows(event, place, block.timestamp)
+  project: (batch, event, position, block) => {
+    const rows = new PaymentRows(event, position, block.timestamp)
     putSource(batch, fundingPaymentTable, rows)
     losersOf(block).paid(event, rows)
   },
@@ -89,11 +89,11 @@ export const fundingLossProjection: Projection<FundingLossEvent> = {
 
 const PAYMENT_PROJECTIONS: readonly Projection[] = [fundingPaymentsProjection, fundingLossProjection]
 
-type PlacedEvent = { index: number; event: DecodedEvent }
+type IndexedEvent = { index: number; event: DecodedEvent }
 
 /** The rows of a block's payments, with the losses that belong to them. */
 export function paymentRowsOf(
-  block: Omit<ProjectedBlock, 'events'> & { height: bigint; events: readonly PlacedEvent[] },
+  block: Omit<ProjectedBlock, 'events'> & { height: bigint; events: readonly IndexedEvent[] },
 ): Iterable<PaymentRow> {
   const batch = createBatch()
   for (const [at, { index, event }] of block.events.entries()) {
@@ -141,7 +141,7 @@ class PaymentRows implements Iterable<PaymentRow> {
 
   constructor(
     { marketId, seq, payments }: FundingPaymentsEvent,
-    { height, index }: Place,
+    { height, index }: EventPosition,
     timestamp: bigint,
   ) {
     this.marketId = marketId

@@ -1,6 +1,14 @@
-import { decimal, defineTable, integer, marketId, natural, partyId, place } from '../../model/table.ts'
+import {
+  decimal,
+  defineTable,
+  integer,
+  marketId,
+  natural,
+  partyId,
+  positionColumns,
+} from '../../model/table.ts'
 
-/** The losses are of the same block, so that the payment's place is theirs, too. */
+/** The losses are of the same block, so that the payment's position is theirs, too. */
 export const fundingPaymentTable = defineTable({
   name: 'funding_payments',
   counted: 'fundingPayments',
@@ -12,7 +20,7 @@ export const fundingPaymentTable = defineTable({
     timestamp: integer(),
     amount: decimal(),
     loss_amount: decimal(),
-    ...place,
+    ...positionColumns,
   },
   key: ['market_id', 'party_id', 'seq'],
   goesWithBlock: true,

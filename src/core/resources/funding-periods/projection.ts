@@ -1,5 +1,5 @@
+import type { EventPosition } from '../../domain/event-position.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { FundingPeriodEvent } from '../../events/event.ts'
 import { isStorable, isStorableNumber, type LeftOutReason, numberFault } from '../../events/left-out.ts'
@@ -30,7 +30,7 @@ const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
 )
 
 /**
- * A store upgraded from version 0.1.0 does not have the places of periods' starts. They follow from the blocks of its
+ * A store upgraded from version 0.1.0 does not have the positions of periods' starts. They follow from the blocks of its
  * market data.
  */
 export const fundingPeriodProjection: Projection<FundingPeriodEvent> = {
@@ -39,11 +39,16 @@ export const fundingPeriodProjection: Projection<FundingPeriodEvent> = {
   decode: decodeFundingPeriod,
   faultOf: faultOfFundingPeriod,
   /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
-  project: (batch, event, place) => putFundingPeriod(batch, event, place, place),
+  project: (batch, event, position) => putFundingPeriod(batch, event, position, position),
 }
 
-/** Adds a period to a batch, with the places of its earliest and its latest event. */
-export function putFundingPeriod(batch: Batch, event: FundingPeriodEvent, first: Place, last: Place): void {
+/** Adds a period to a batch, with the positions of its earliest and its latest event. */
+export function putFundingPeriod(
+  batch: Batch,
+  event: FundingPeriodEvent,
+  first: EventPosition,
+  last: EventPosition,
+): void {
   put(batch, fundingPeriodTable, {
     market_id: event.marketId,
     seq: event.seq,

@@ -6,7 +6,7 @@ import {
   marketId,
   natural,
   orNull,
-  place,
+  positionColumns,
   small,
 } from '../../model/table.ts'
 
@@ -25,7 +25,7 @@ export const fundingPeriodTable = defineTable({
     funding_rate: orNull(line()),
     internal_twap: orNull(decimal()),
     external_twap: orNull(decimal()),
-    ...place,
+    ...positionColumns,
   },
   key: ['market_id', 'seq'],
   spread: 'market_id',

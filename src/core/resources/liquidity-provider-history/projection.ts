@@ -34,7 +34,7 @@ export const epochEndProjection: Projection<EpochEndEvent> = {
    * paid for the epoch: who was paid without an SLA has a row, too.
    */
   project: (batch, { seq: epoch }, { height, index }, { timestamp, events }, at) => {
-    const place = { height, event_index: index }
+    const position = { height, event_index: index }
     const found = new Map<string, { data: MarketDataEvent | null; fees: PaidFeesEvent | null }>()
     for (let next = at + 1; next < events.length; next++) {
       const { event } = events[next]!
@@ -58,11 +58,11 @@ export const epochEndProjection: Projection<EpochEndEvent> = {
           timestamp,
           ...(sla === undefined ? NO_FIGURES : figuresOf(sla)),
           equity_like_share: sla === undefined ? null : (shares.get(party_id) ?? null),
-          ...place,
+          ...position,
         })
       }
       for (const [party_id, amount] of paid)
-        put(batch, paidFeesTable, { market_id, epoch, ...place, party_id, amount })
+        put(batch, paidFeesTable, { market_id, epoch, ...position, party_id, amount })
     }
   },
 }
@@ -83,7 +83,7 @@ export const paidFeesProjection: Projection<PaidFeesEvent> = {
       isPaidFees(other) && other.marketId === market_id && other.epoch === epoch
     if (events.slice(0, at).some((before) => isSame(before.event))) return
     if (events.some((other) => other.event.kind === 'epoch-end')) return
-    const place = { height, event_index: index }
+    const position = { height, event_index: index }
     for (const { partyId: party_id, amount } of paid) {
       put(batch, historyTable, {
         market_id,
@@ -92,9 +92,9 @@ export const paidFeesProjection: Projection<PaidFeesEvent> = {
         timestamp,
         ...NO_FIGURES,
         equity_like_share: null,
-        ...place,
+        ...position,
       })
-      put(batch, paidFeesTable, { market_id, epoch, ...place, party_id, amount })
+      put(batch, paidFeesTable, { market_id, epoch, ...position, party_id, amount })
     }
   },
 }

@@ -7,7 +7,7 @@ import {
   numberText,
   orNull,
   partyId,
-  place,
+  positionColumns,
 } from '../../model/table.ts'
 
 /**
@@ -29,7 +29,7 @@ export const historyTable = defineTable({
     bond_penalty: numberText(),
     required_liquidity: numberText(),
     equity_like_share: orNull(numberText()),
-    ...place,
+    ...positionColumns,
   },
   key: ['market_id', 'party_id', 'epoch'],
   fullIf: 'has_figures',

@@ -5,7 +5,7 @@ import {
   marketId,
   orNull,
   partyId,
-  place,
+  positionColumns,
   small,
   type TextRow,
 } from '../../model/table.ts'
@@ -21,7 +21,7 @@ export const provisionTable = defineTable({
     market_id: marketId(),
     party_id: partyId(),
     status: small(6),
-    ...place,
+    ...positionColumns,
   },
   key: ['provision_id'],
   spread: 'everywhere',
@@ -30,13 +30,13 @@ export const provisionTable = defineTable({
 /** From which market data a market's list of providers is. */
 export const providerListTable = defineTable({
   name: 'liquidity_provider_lists',
-  columns: { market_id: marketId(), ...place },
+  columns: { market_id: marketId(), ...positionColumns },
   key: ['market_id'],
   spread: 'market_id',
 })
 
 /**
- * Fee share and SLA are the JSON that is answered. A row has two places: that of the list that brought its figures, and,
+ * Fee share and SLA are the JSON that is answered. A row has two positions: that of the list that brought its figures, and,
  * last, its position in the stream, which is also moved by a provision that shows the party again (store/write/write-providers.ts).
  */
 export const providerTable = defineTable({
@@ -47,9 +47,9 @@ export const providerTable = defineTable({
     party_id: partyId(),
     fee_share: json(),
     sla: orNull(json()),
-    list_height: place.height,
-    list_index: place.event_index,
-    ...place,
+    list_height: positionColumns.height,
+    list_index: positionColumns.event_index,
+    ...positionColumns,
   },
   key: ['market_id', 'party_id'],
   spread: 'market_id',

@@ -179,7 +179,7 @@ class ReceivedMarketData implements MarketDataEvent {
 /** The market where all is as it is in real streams; null says nothing but that it must be decoded to be checked. */
 function findPlainMarket(): string | null {
   let marketId: string | null = null
-  let position = 0
+  let elementIndex = 0
   const { bytes, end } = reader
   while (reader.at < end) {
     const tag = reader.tag()
@@ -192,9 +192,9 @@ function findPlainMarket(): string | null {
       if (marketId === null) return null
       const elementEnd = reader.enter()
       const { at } = reader
-      if (!plainElements.has(marketId, ++position, bytes, at, elementEnd)) {
+      if (!plainElements.has(marketId, ++elementIndex, bytes, at, elementEnd)) {
         if (!isPlainElement()) return null
-        plainElements.add(marketId, position, bytes, at, elementEnd)
+        plainElements.add(marketId, elementIndex, bytes, at, elementEnd)
       }
       reader.leave(end)
     } else {

@@ -7,7 +7,7 @@ const ELEMENT_SLOTS = 4096
 const MAX_BYTES = 512
 
 /**
- * Remembers list elements by market and position in its lists: of those of the next event of the market 60 to 99
+ * Remembers list elements by market and index in its lists: of those of the next event of the market 60 to 99
  * in 100 are the same, and need not be checked again.
  */
 export class KnownElements {
@@ -17,9 +17,9 @@ export class KnownElements {
   readonly #bytes = new Uint8Array(ELEMENT_SLOTS * MAX_BYTES)
   readonly #view = new DataView(this.#bytes.buffer)
 
-  /** Whether `bytes[start..end)` is the element that was remembered last for a market and position. */
-  has(marketId: string, position: number, bytes: Buffer, start: number, end: number): boolean {
-    const slot = slotOfElement(marketId, position)
+  /** Whether `bytes[start..end)` is the element that was remembered last for a market and index. */
+  has(marketId: string, elementIndex: number, bytes: Buffer, start: number, end: number): boolean {
+    const slot = slotOfElement(marketId, elementIndex)
     const length = this.#lengths[slot]!
     return (
       length > 0 && length === end - start && equalBytesAt(this.#view, slot * MAX_BYTES, length, bytes, start)
@@ -27,17 +27,17 @@ export class KnownElements {
   }
 
   /** Remembers `bytes[start..end)`, replacing its slot's content. */
-  add(marketId: string, position: number, bytes: Buffer, start: number, end: number): void {
+  add(marketId: string, elementIndex: number, bytes: Buffer, start: number, end: number): void {
     if (end - start > MAX_BYTES) return
-    const slot = slotOfElement(marketId, position)
+    const slot = slotOfElement(marketId, elementIndex)
     this.#lengths[slot] = end - start
     bytes.copy(this.#bytes, slot * MAX_BYTES, start, end)
   }
 }
 
 /** Two markets may share a slot: their elements then take turns. */
-function slotOfElement(marketId: string, position: number): number {
-  let slot = position
+function slotOfElement(marketId: string, elementIndex: number): number {
+  let slot = elementIndex
   for (let at = 0; at < 4; at++) slot = slot * 31 + marketId.charCodeAt(at)
   return slot % ELEMENT_SLOTS
 }

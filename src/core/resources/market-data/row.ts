@@ -1,5 +1,5 @@
+import type { EventPosition } from '../../domain/event-position.ts'
 import { greatest, MAX_INT64 } from '../../domain/integers.ts'
-import type { Place } from '../../domain/place.ts'
 import type { MarketDataEvent, MarketFigures, PerpetualData } from '../../events/event.ts'
 import { isStorableNumber } from '../../events/left-out.ts'
 import { type Batch, type LiquidityProviderList, put } from '../../model/batch.ts'
@@ -12,7 +12,7 @@ const NO_SEQ = -1n
 /** How a market stood at its data, and the core's estimate in them; no row if only their lists are known. */
 export function marketDataRow(
   { marketId, figures }: MarketDataEvent,
-  { height, index }: Place,
+  { height, index }: EventPosition,
 ): RowOf<typeof marketDataTable> | null {
   if (figures === null) return null
   const { timestamp, markPrice, openInterest, state, tradingMode } = figures
@@ -37,8 +37,8 @@ export function marketDataRow(
 
 /** The row of a market's latest data, of all that a batch has in the order of the stream. */
 export function latestDataRow(lists: readonly LiquidityProviderList[]): RowOf<typeof marketDataTable> | null {
-  const { event, ...place } = lists.at(-1)!
-  const row = marketDataRow(event, place)
+  const { event, ...position } = lists.at(-1)!
+  const row = marketDataRow(event, position)
   if (row === null) return null
   const named = lists.map((list) => seqNamedBy(storableEstimate(list.event.figures)))
   return { ...row, highest_seq: greatest(named) }
@@ -60,8 +60,8 @@ function storableEstimate(figures: MarketFigures | null): PerpetualData | null {
 }
 
 /** Adds a market's row to a batch, if there is one. */
-export function putMarketData(batch: Batch, event: MarketDataEvent, place: Place): void {
-  const row = marketDataRow(event, place)
+export function putMarketData(batch: Batch, event: MarketDataEvent, position: EventPosition): void {
+  const row = marketDataRow(event, position)
   if (row !== null) put(batch, marketDataTable, row)
 }
 

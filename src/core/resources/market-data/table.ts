@@ -8,7 +8,7 @@ import {
   naturalText,
   numberText,
   orNull,
-  place,
+  positionColumns,
   small,
 } from '../../model/table.ts'
 
@@ -29,7 +29,7 @@ export const marketDataTable = defineTable({
     seq: natural(),
     /** The highest seq of a period that any data of the market have named; -1 if none have. */
     highest_seq: integer('greatest'),
-    ...place,
+    ...positionColumns,
   },
   key: ['market_id'],
   spread: 'market_id',

@@ -28,7 +28,7 @@ export type PageScans = {
 export type KeySpan = { first: bigint; last: bigint }
 
 /**
- * Queue a page query into ranges of keys: the date range, the span of a filter's rows and the cursor are
+ * Turns a page query into ranges of keys: the date range, the span of a filter's rows and the cursor are
  * joined to one lower and one upper end, so that the database walks the page's rows and no others.
  *
  * @param market the number of the market in scope, if rows name it by that

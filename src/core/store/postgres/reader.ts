@@ -251,7 +251,7 @@ async function withStateApart(
 }
 
 /**
- * Rows from the texts of their open columns: see columnsText in ../page-statement.ts. Null if a hash is not on one
+ * Rows from the texts of their open columns: see columnsText in page-statements.ts. Null if a hash is not on one
  * line.
  */
 function rowsOfColumns(

@@ -1,4 +1,4 @@
-import type { Place } from '../../domain/place.ts'
+import type { EventPosition } from '../../domain/event-position.ts'
 import { isOfAllMarkets, type Resource, type Row, type Selection } from '../../model/resource.ts'
 import type { Located } from '../pages/locate.ts'
 import { textOf } from '../statements.ts'
@@ -10,7 +10,7 @@ import { textOf } from '../statements.ts'
 export const MAX_READ_ROWS = 10_000
 
 /** A row and its event. `marketId` is its market, if rows of all markets are requested. */
-export type PositionedRow = { row: Row; place: Place; marketId?: string }
+export type PositionedRow = { row: Row; position: EventPosition; marketId?: string }
 
 /** The rows of a stream. */
 export type Followed = { resource: Resource; selection: Selection }
@@ -18,7 +18,8 @@ export type Followed = { resource: Resource; selection: Selection }
 /** The rows of a stream, and the ranges in which they are. */
 export type LocatedRows = Followed & Located
 
-export const isSameEvent = (a: Place, b: Place) => a.height === b.height && a.index === b.index
+export const isSameEvent = (a: EventPosition, b: EventPosition) =>
+  a.height === b.height && a.index === b.index
 
 /** The columns that tell the rows of one event apart: ids of the key, and the market if rows of all are asked for. */
 export function idColumns({ resource, selection }: Followed): string[] {
@@ -28,30 +29,36 @@ export function idColumns({ resource, selection }: Followed): string[] {
 }
 
 /** The position after a row and before the next one of its event. */
-export function placeWithin({ resource }: Followed, { row, place, marketId }: PositionedRow): Place {
-  const { height, index } = place
+export function positionWithin(
+  { resource }: Followed,
+  { row, position, marketId }: PositionedRow,
+): EventPosition {
+  const { height, index } = position
   const ids = resource.key.flatMap(({ type }, at) => (type === 'id' ? [String(row[at])] : []))
   return { height, index: index - 1, within: marketId === undefined ? ids : [marketId, ...ids] }
 }
 
-/** The rows up to a limit, and the place reached: the end of a block if none is left. */
+/** The rows up to a limit, and the position reached: the end of a block if none is left. */
 export function cutAt(
   limit: number,
   rows: PositionedRow[],
   through: bigint,
-): { rows: PositionedRow[]; reached: Place } {
+): { rows: PositionedRow[]; reached: EventPosition } {
   if (rows.length <= limit) return { rows, reached: { height: through + 1n, index: 0 } }
   const first = rows.slice(0, limit)
-  return { rows: first, reached: first.at(-1)!.place }
+  return { rows: first, reached: first.at(-1)!.position }
 }
 
-/** The columns of a row's place, which come last. */
-export const PLACE_COLUMNS = `${textOf('height')}, event_index`
+/** The columns of a row's position, which come last. */
+export const POSITION_COLUMNS = `${textOf('height')}, event_index`
 
-export const placeOf = ([height, index]: Row): Place => ({ height: BigInt(height!), index: Number(index) })
+export const positionOf = ([height, index]: Row): EventPosition => ({
+  height: BigInt(height!),
+  index: Number(index),
+})
 
-/** Reads rows of a statement; those of all markets have the market's id before the place. */
+/** Reads rows of a statement; those of all markets have the market's id before the position. */
 export function positionedRowOf({ resource, selection }: Followed): (row: Row) => PositionedRow {
-  if (!isOfAllMarkets(resource, selection)) return (row) => ({ row, place: placeOf(row.slice(-2)) })
-  return (row) => ({ row, place: placeOf(row.slice(-2)), marketId: String(row.at(-3)) })
+  if (!isOfAllMarkets(resource, selection)) return (row) => ({ row, position: positionOf(row.slice(-2)) })
+  return (row) => ({ row, position: positionOf(row.slice(-2)), marketId: String(row.at(-3)) })
 }

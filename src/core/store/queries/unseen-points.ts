@@ -1,6 +1,6 @@
+import { type EventPosition, isBefore } from '../../domain/event-position.ts'
 import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
-import { isBefore, type Place } from '../../domain/place.ts'
-import type { PlaceRange } from '../../domain/unseen.ts'
+import type { PositionRange } from '../../domain/unseen.ts'
 import type { KeyValue, Row, Selection } from '../../model/resource.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { BLOCKS_OF_SPAN } from '../../resources/funding-period-data-points/table.ts'
@@ -14,7 +14,7 @@ import {
   cutAt,
   type LocatedRows,
   MAX_READ_ROWS,
-  PLACE_COLUMNS,
+  POSITION_COLUMNS,
   type PositionedRow,
   positionedRowOf,
 } from './positioned-rows.ts'
@@ -61,10 +61,10 @@ type MarketSpan = { market: bigint; first: bigint; last: bigint }
 export type RangeQuery = LocatedRows & { limit: number; pass: Pass | null }
 
 /** The first rows of some blocks, the position reached, and the number of rows read. */
-export type RangeRead = { rows: PositionedRow[]; reached: Place; readRows: number; pass: Pass | null }
+export type RangeRead = { rows: PositionedRow[]; reached: EventPosition; readRows: number; pass: Pass | null }
 
 /** Reads the points of some blocks: runs of blocks say between which times these lie. */
-export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
+export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PositionRange): Reading<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
   const spans = yield spansStatement(asked, range)
   let readRows = STATEMENTS_IN_ROWS
@@ -105,7 +105,7 @@ function partOf(span: MarketSpan, selection: Selection): MarketPart {
 }
 
 /** Examines the next rows of a pass; returns the found rows with the last ones. */
-function* continuePass(pass: Pass, asked: LocatedRows, range: PlaceRange): Reading<RangeRead> {
+function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Reading<RangeRead> {
   if (pass.part === null) return yield* continueWithMarkets(pass, asked, range)
   const { part } = pass
   const [next] = yield windowStatement(part)
@@ -121,7 +121,7 @@ function* continuePass(pass: Pass, asked: LocatedRows, range: PlaceRange): Readi
 }
 
 /** Reads the next markets, up to so many rows; a market with more is read in parts. */
-function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PlaceRange): Reading<RangeRead> {
+function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRange): Reading<RangeRead> {
   const runs = runsOf(range, pass.through)
   const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
   if (markets.length === 0) return finished(pass)
@@ -144,17 +144,17 @@ function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PlaceRange)
 function* foundWith(
   { limit, through, found }: Pass,
   asked: LocatedRows,
-  range: PlaceRange,
+  range: PositionRange,
   area: Area,
   window?: Window,
 ): Reading<PositionedRow[]> {
   const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1, window)
   return [...found, ...rows.map(positionedRowOf(asked))]
-    .toSorted((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+    .toSorted((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
     .slice(0, limit + 1)
 }
 
-function continuing(pass: Pass, reached: PlaceRange): RangeRead {
+function continuing(pass: Pass, reached: PositionRange): RangeRead {
   return { rows: [], reached, readRows: MAX_READ_ROWS, pass }
 }
 
@@ -165,11 +165,11 @@ function finished({ limit, found, through }: Pass): RangeRead {
 /** The points of one market between two times, or those of some runs of blocks: of the markets after one, up to another. */
 type Area = MarketSpan | { runs: readonly [first: bigint, last: bigint]; passed: bigint; upTo: bigint | null }
 
-const runsOf = ({ height }: PlaceRange, through: bigint) =>
+const runsOf = ({ height }: PositionRange, through: bigint) =>
   [height / BLOCKS_OF_SPAN, through / BLOCKS_OF_SPAN] as const
 
 /** The last block whose points are read, and their first and last time. */
-function rangeOfSpans(spans: readonly Row[], isComplete: boolean, { to }: PlaceRange) {
+function rangeOfSpans(spans: readonly Row[], isComplete: boolean, { to }: PositionRange) {
   const first = least(spans.map(([, from]) => BigInt(from!)))
   const last = greatest(spans.map(([, , upTo]) => BigInt(upTo!)))
   const end = (BigInt(spans.at(-1)![0]!) + 1n) * BLOCKS_OF_SPAN - 1n
@@ -192,7 +192,7 @@ const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
 const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
 /** First and last time of the points of the first runs of blocks. */
-function spansStatement({ market }: LocatedRows, { height, to }: PlaceRange): Statement {
+function spansStatement({ market }: LocatedRows, { height, to }: PositionRange): Statement {
   const values: KeyValue[] = [height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
   const ofMarket = market === null ? '' : `market = $${values.push(market)} and`
   return {
@@ -275,7 +275,7 @@ type Window = Pick<MarketPart, 'source' | 'after'> & { upTo: MarketPart['after']
 /** The first points of some blocks within an area and, if given, a window. */
 function pointsStatement(
   { resource, selection, market }: LocatedRows,
-  { height, index, to }: PlaceRange,
+  { height, index, to }: PositionRange,
   area: Area,
   limit: number,
   window?: Window,
@@ -302,7 +302,7 @@ function pointsStatement(
     ? ['market_id, ', ' join markets on markets.market = arrived.market']
     : ['', '']
   return {
-    text: `select ${POINT_COLUMNS}, ${marketId}${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived${markets}
+    text: `select ${POINT_COLUMNS}, ${marketId}${POSITION_COLUMNS} from (${parts.join(' union all ')}) as arrived${markets}
       order by arrived.height, arrived.event_index limit $4`,
     values,
   }

@@ -1,6 +1,6 @@
 import { type Coverage, coverageOfResource, GapList } from '../../domain/coverage.ts'
-import type { Place } from '../../domain/place.ts'
-import { type PlaceRange, storedPartsOf, type Unseen } from '../../domain/unseen.ts'
+import type { EventPosition } from '../../domain/event-position.ts'
+import { type PositionRange, storedPartsOf, type Unseen } from '../../domain/unseen.ts'
 import {
   isOfAllMarkets,
   type Key,
@@ -20,11 +20,11 @@ import {
   isSameEvent,
   type LocatedRows,
   MAX_READ_ROWS,
-  PLACE_COLUMNS,
+  POSITION_COLUMNS,
   type PositionedRow,
-  placeOf,
-  placeWithin,
   positionedRowOf,
+  positionOf,
+  positionWithin,
 } from './positioned-rows.ts'
 import { type Pass, type RangeQuery, type RangeRead, readPoints } from './unseen-points.ts'
 
@@ -46,8 +46,8 @@ export type UnseenRows = {
   /** The coverage of the snapshot, or the assumed one. */
   coverage: Coverage
   rows: PositionedRow[]
-  /** The place up to which rows have been read; null if all have. */
-  reached: Place | null
+  /** The position up to which rows have been read; null if all have. */
+  reached: EventPosition | null
   /**
    * The reading position within blocks with more rows than are read at a time; none of their rows has been returned
    * yet.
@@ -67,8 +67,8 @@ export function* readUnseenRows(query: UnseenQuery): Reading<UnseenRows | null> 
     if (held === null) return null
     coverage = coverageOfResource(held, resource.name)
   } else {
-    const position = yield* readStoreHead()
-    if (position === null || BigInt(position.height) < coverage.height) return null
+    const storeHead = yield* readStoreHead()
+    if (storeHead === null || BigInt(storeHead.height) < coverage.height) return null
   }
   const found: PositionedRow[] = []
   const all: UnseenRows = { coverage, rows: found, reached: null, pass: null }
@@ -78,20 +78,20 @@ export function* readUnseenRows(query: UnseenQuery): Reading<UnseenRows | null> 
   const located = yield* locateRows(resource, selection)
   if (located === null) return all
   const held = storedPartsOf(unseen, coverage)
-  // Who also unseen earlier blocks has not seen what the place of a row supposes.
+  // A follower for whom earlier blocks are unseen, too, has not seen what the position of a row supposes.
   const hasGap = held.some(({ height }) => height < unseen.tail.height)
   const asked = { resource: hasGap ? inGaps(resource) : resource, selection, ...located }
   let going = pass
   let readRows = 0
   for (const range of held) {
-    let from: Place = range
+    let from: EventPosition = range
     while (from.height <= range.to) {
       const part = yield* readRange(
         { ...asked, limit: limit - found.length, pass: going },
         { ...from, to: range.to },
       )
       going = null
-      found.push(...part.rows.filter(({ place }) => !missing.has(place.height)))
+      found.push(...part.rows.filter(({ position }) => !missing.has(position.height)))
       if (part.pass !== null) {
         // Rows already found are sent first: a pass begins at the query's own reading position.
         return { ...all, reached: from, pass: found.length === 0 ? part.pass : null }
@@ -107,31 +107,31 @@ export function* readUnseenRows(query: UnseenQuery): Reading<UnseenRows | null> 
   return all
 }
 
-/** The resource with each row at the places of all events that it is made of, so that some are sent twice. */
+/** The resource with each row at the positions of all events that it is made of, so that some are sent twice. */
 function inGaps(resource: Resource): Resource {
   const { fromInGaps: from } = resource.storage
   return from === undefined ? resource : { ...resource, storage: { ...resource.storage, from } }
 }
 
-function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
+function* readRange(query: RangeQuery, range: PositionRange): Reading<RangeRead> {
   if (query.resource.storage.hasBlockSpans) return yield* readPoints(query, range)
   const { limit } = query
   const rows = (yield positionedRowsStatement(query, range, limit + 1)).map(positionedRowOf(query))
   const [last, next] = [rows[limit - 1], rows[limit]]
   const { rows: first, reached } = cutAt(limit, rows, range.to)
-  const isTorn = next !== undefined && isSameEvent(last!.place, next.place)
+  const isTorn = next !== undefined && isSameEvent(last!.position, next.position)
   return {
     rows: first,
     readRows: rows.length,
     pass: null,
-    reached: isTorn ? placeWithin(query, last!) : reached,
+    reached: isTorn ? positionWithin(query, last!) : reached,
   }
 }
 
 /** The first rows of some blocks among all rows of a selection. */
 function positionedRowsStatement(
   asked: LocatedRows,
-  { height, index, within, to }: PlaceRange,
+  { height, index, within, to }: PositionRange,
   limit: number,
 ): Statement {
   const { resource, selection, market } = asked
@@ -147,15 +147,15 @@ function positionedRowsStatement(
   conditions.push(`(${compared.join(', ')}) > (${['$1', '$2', ...after].join(', ')}) and height <= $3`)
   const marketId = isOfAllMarkets(resource, selection) ? `${table}.market_id, ` : ''
   return {
-    text: `select ${columnList(resource)}, ${marketId}${PLACE_COLUMNS} from ${fromClause(resource)}
+    text: `select ${columnList(resource)}, ${marketId}${POSITION_COLUMNS} from ${fromClause(resource)}
       where ${conditions.join(' and ')}
       order by ${[`${table}.height`, `${table}.event_index`, ...ids].join(', ')} limit $4`,
     values,
   }
 }
 
-/** The statement for the place of the row with a key: one row, or none. */
-function placeStatement(
+/** The statement for the position of the row with a key: one row, or none. */
+function positionStatement(
   resource: Resource,
   { marketId }: Selection,
   key: Key,
@@ -166,15 +166,19 @@ function placeStatement(
   if (market !== null) conditions.push(`market = $${values.push(market)}`)
   else if (resource.scope !== null) conditions.push(`market_id = $${values.push(marketId!)}`)
   return {
-    text: `select ${PLACE_COLUMNS} from ${fromClause(resource)} where ${conditions.join(' and ')}`,
+    text: `select ${POSITION_COLUMNS} from ${fromClause(resource)} where ${conditions.join(' and ')}`,
     values,
   }
 }
 
 /** The event of the row with a key; null if there is no such row. */
-export function* readPlace(resource: Resource, selection: Selection, key: Key): Reading<Place | null> {
+export function* readPosition(
+  resource: Resource,
+  selection: Selection,
+  key: Key,
+): Reading<EventPosition | null> {
   const located = yield* locateRows(resource, selection)
   if (located === null) return null
-  const [row] = yield placeStatement(resource, selection, key, located.market)
-  return row === undefined ? null : placeOf(row)
+  const [row] = yield positionStatement(resource, selection, key, located.market)
+  return row === undefined ? null : positionOf(row)
 }

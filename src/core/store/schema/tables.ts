@@ -1,4 +1,4 @@
-import { earlierStartInSql, notBeforeInSql } from '../../domain/place.ts'
+import { earlierStartInSql, notBeforeInSql } from '../../domain/event-position.ts'
 import { listed, wordsOfName } from '../../domain/words.ts'
 import type { KeyValue } from '../../model/resource.ts'
 import {
@@ -111,7 +111,7 @@ const TABLES_BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
  */
 export function tableOf(name: string): Table {
   const table = TABLES_BY_NAME.get(name)
-  if (table === undefined) throw new TypeError(`store/tables.ts describes no table ${name}`)
+  if (table === undefined) throw new TypeError(`core/store/schema/tables.ts describes no table ${name}`)
   return table
 }
 
@@ -121,8 +121,8 @@ export function marketColumn({ columns }: Table): 'market' | 'market_id' | undef
   return found?.name as 'market' | 'market_id' | undefined
 }
 
-/** Whether the rows of a table come from events, whose places they keep. */
-export function keepsPlaces({ columns }: Table): boolean {
+/** Whether the rows of a table come from events, whose positions they keep. */
+export function hasPositions({ columns }: Table): boolean {
   return columns.some(({ name }) => name === 'event_index')
 }
 
@@ -140,8 +140,8 @@ export function onConflict(table: Table): string {
   const head = `on conflict (${key.join(', ')}) do update set`
   const isNewer = notBeforeInSql('excluded', name)
   const all = others.map((column) => `${column.name} = excluded.${column.name}`).join(', ')
-  const hasPlaceInKey = key.includes('height')
-  if (hasPlaceInKey || !(keepsPlaces(table) || others.some(({ merge }) => merge !== 'newer')))
+  const hasPositionInKey = key.includes('height')
+  if (hasPositionInKey || !(hasPositions(table) || others.some(({ merge }) => merge !== 'newer')))
     return `${head} ${all}`
   if (others.every(({ merge }) => merge === 'newer')) {
     return `${head} ${all} where ${fullIf === undefined ? isNewer : standsInSql(name, fullIf)}`
@@ -205,10 +205,10 @@ export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: Row
   const names = key.map(({ name }) => name)
   const values: KeyValue[] = []
   const compare = (operator: string, ends: readonly TextCell[]) => {
-    const places = ends.map(
+    const positions = ends.map(
       (end, index) => `$${values.push(key[index]!.type === 'integer' ? BigInt(end!) : end!)}`,
     )
-    return `(${names.slice(0, ends.length).join(', ')}) ${operator} (${places.join(', ')})`
+    return `(${names.slice(0, ends.length).join(', ')}) ${operator} (${positions.join(', ')})`
   }
   const conditions = [
     ...(after === null ? [] : [compare(after.length < keyLength ? '>=' : '>', after)]),

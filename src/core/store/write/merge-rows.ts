@@ -1,4 +1,4 @@
-import { isBefore, isEarlierStart, type Place } from '../../domain/place.ts'
+import { type EventPosition, isBefore, isEarlierStart } from '../../domain/event-position.ts'
 import type { Cell, Table, TableRow } from '../../model/table.ts'
 
 /** The key of a table's row, as text. */
@@ -33,11 +33,12 @@ function isKeyAfter({ columns, keyLength }: Table, row: TableRow, other: TableRo
 function mergeTwo({ columns, fullIf }: Table, known: TableRow, given: TableRow): TableRow {
   const isNewer =
     fullIf === undefined || (given[fullIf] === true && known[fullIf] === true)
-      ? !('event_index' in given) || !isBefore(placeOfWritten(given), placeOfWritten(known))
+      ? !('event_index' in given) || !isBefore(positionOfWritten(given), positionOfWritten(known))
       : given[fullIf] === known[fullIf]
-        ? !isBefore(placeOfWritten(known), placeOfWritten(given))
+        ? !isBefore(positionOfWritten(known), positionOfWritten(given))
         : given[fullIf] === true
-  const isEarlier = 'start_index' in given && isEarlierStart(startPlaceOfRow(given), startPlaceOfRow(known))
+  const isEarlier =
+    'start_index' in given && isEarlierStart(startPositionOfRow(given), startPositionOfRow(known))
   const merged: Record<string, Cell> = {}
   for (const { name, merge } of columns) {
     const [a, b] = [known[name]!, given[name]!]
@@ -67,12 +68,12 @@ function mergeTwo({ columns, fullIf }: Table, known: TableRow, given: TableRow):
   return merged
 }
 
-const placeOfWritten = ({ height, event_index: index }: TableRow): Place => ({
+const positionOfWritten = ({ height, event_index: index }: TableRow): EventPosition => ({
   height: height as bigint,
   index: Number(index),
 })
 
-const startPlaceOfRow = ({ start_height: height, start_index: index }: TableRow): Place => ({
+const startPositionOfRow = ({ start_height: height, start_index: index }: TableRow): EventPosition => ({
   height: height as bigint,
   index: Number(index),
 })

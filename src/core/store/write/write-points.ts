@@ -1,4 +1,4 @@
-import { isBefore } from '../../domain/place.ts'
+import { isBefore } from '../../domain/event-position.ts'
 import { BASE } from '../../domain/series-levels.ts'
 import type { RowOf } from '../../model/table.ts'
 import {
@@ -83,9 +83,9 @@ function comparePoints(a: PointRow, b: PointRow): number {
 }
 
 function sortedRun(given: readonly PointRow[]): PointRow[] {
-  const placeOfPoint = ({ height, event_index: index }: PointRow) => ({ height, index })
+  const positionOfPoint = ({ height, event_index: index }: PointRow) => ({ height, index })
   const rows = given.toSorted(
-    (a, b) => comparePoints(a, b) || (isBefore(placeOfPoint(a), placeOfPoint(b)) ? -1 : 1),
+    (a, b) => comparePoints(a, b) || (isBefore(positionOfPoint(a), positionOfPoint(b)) ? -1 : 1),
   )
   return rows.filter((row, index) => index === rows.length - 1 || comparePoints(row, rows[index + 1]!) !== 0)
 }

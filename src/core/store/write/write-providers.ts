@@ -1,4 +1,4 @@
-import { hasBlock, isBefore, type Place } from '../../domain/place.ts'
+import { type EventPosition, hasBlock, isBefore } from '../../domain/event-position.ts'
 import type { LiquidityProviderList } from '../../model/batch.ts'
 import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
@@ -12,7 +12,7 @@ import {
 import type { Steps, Values } from '../queries-protocol.ts'
 
 /*
- * A provider's position is the place of the latest event that changed what is shown of it: market data in which its figures
+ * A provider's position is that of the latest event that changed what is shown of it: market data in which its figures
  * differ from those before, or the provision with which it is shown again. It follows from the events one by one, whatever
  * commits they are in, so that ids of streams are valid on every store.
  *
@@ -24,7 +24,7 @@ import type { Steps, Values } from '../queries-protocol.ts'
 type ProvisionRow = RowOf<typeof provisionTable>
 type ProviderRow = RowOf<typeof providerTable>
 type Party = { marketId: string; partyId: string }
-type Provision = Party & { isLive: boolean; place: Place }
+type Provision = Party & { isLive: boolean; position: EventPosition }
 
 const READ_PARTY = 'select market_id, party_id from liquidity_provisions where provision_id = $1'
 
@@ -59,10 +59,16 @@ const DELETE_PROVIDER =
 
 const keyOf = ({ marketId, partyId }: Party) => `${marketId} ${partyId}`
 
-const placeOf = ([height, index]: Row): Place => ({ height: BigInt(height!), index: Number(index) })
+const positionOf = ([height, index]: Row): EventPosition => ({
+  height: BigInt(height!),
+  index: Number(index),
+})
 
-const latest = (first: Place, ...others: readonly (Place | undefined)[]): Place =>
-  others.reduce<Place>((last, place) => (place === undefined || isBefore(place, last) ? last : place), first)
+const latest = (first: EventPosition, ...others: readonly (EventPosition | undefined)[]): EventPosition =>
+  others.reduce<EventPosition>(
+    (last, position) => (position === undefined || isBefore(position, last) ? last : position),
+    first,
+  )
 
 /** Writes the provisions and the lists of a commit. */
 export function* writeProviders(
@@ -76,31 +82,35 @@ export function* writeProviders(
   }
   const moved = yield* writeProvisions(provisions)
   for (const [at, marketId] of [...lists.keys()].entries()) {
-    for (const [partyId, ...place] of later[at]!)
-      moved.add({ marketId, partyId: String(partyId) }, placeOf(place))
+    for (const [partyId, ...position] of later[at]!)
+      moved.add({ marketId, partyId: String(partyId) }, positionOf(position))
   }
   yield* writeLists(lists, moved)
 }
 
-/** Places to which positions move, by provider. */
+/** To which event the positions of providers move. */
 class Moves {
-  readonly #places = new Map<string, Party & { place: Place }>()
+  readonly #positions = new Map<string, Party & { position: EventPosition }>()
 
-  add({ marketId, partyId }: Party, place: Place): void {
+  add({ marketId, partyId }: Party, position: EventPosition): void {
     const key = keyOf({ marketId, partyId })
-    this.#places.set(key, { marketId, partyId, place: latest(place, this.#places.get(key)?.place) })
+    this.#positions.set(key, {
+      marketId,
+      partyId,
+      position: latest(position, this.#positions.get(key)?.position),
+    })
   }
 
-  of(party: Party): Place | undefined {
-    return this.#places.get(keyOf(party))?.place
+  of(party: Party): EventPosition | undefined {
+    return this.#positions.get(keyOf(party))?.position
   }
 
   get values(): Values[] {
-    return [...this.#places.values()].map(({ marketId, partyId, place }) => [
+    return [...this.#positions.values()].map(({ marketId, partyId, position }) => [
       marketId,
       partyId,
-      place.height,
-      place.index,
+      position.height,
+      position.index,
     ])
   }
 }
@@ -111,12 +121,12 @@ function* writeProvisions(rows: readonly ProvisionRow[]): Steps<Moves> {
   if (rows.length === 0) return moves
   const provisions = yield* readProvisions(rows)
   yield { table: provisionTable, rows }
-  const inOrder = rows.map(provisionOf).sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+  const inOrder = rows.map(provisionOf).sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
   for (const { id, ...provision } of inOrder) {
     // Imported rows from before the imported blocks have no position that a follower could see.
-    if (hasBlock(provision.place.height)) moveBy(id, provision, provisions, moves)
+    if (hasBlock(provision.position.height)) moveBy(id, provision, provisions, moves)
     const known = provisions.get(id)
-    if (known === undefined || !isBefore(provision.place, known.place)) provisions.put(id, provision)
+    if (known === undefined || !isBefore(provision.position, known.position)) provisions.put(id, provision)
   }
   yield { text: MOVE_PROVIDER, values: moves.values }
   return moves
@@ -127,7 +137,7 @@ const provisionOf = (row: ProvisionRow) => ({
   marketId: row.market_id,
   partyId: row.party_id,
   isLive: LIVE_STATUSES.includes(row.status),
-  place: { height: row.height, index: row.event_index },
+  position: { height: row.height, index: row.event_index },
 })
 
 /** Provisions by their ids, and those of each provider. */
@@ -169,9 +179,9 @@ function* readProvisions(rows: readonly ProvisionRow[]): Steps<Provisions> {
   }
   const provisions = new Provisions()
   for (const [at, { marketId, partyId }] of parties.entries()) {
-    for (const [id, status, ...place] of stored[at]!) {
+    for (const [id, status, ...position] of stored[at]!) {
       const isLive = LIVE_STATUSES.includes(Number(status))
-      provisions.put(String(id), { marketId, partyId, isLive, place: placeOf(place) })
+      provisions.put(String(id), { marketId, partyId, isLive, position: positionOf(position) })
     }
   }
   return provisions
@@ -181,9 +191,11 @@ function* readProvisions(rows: readonly ProvisionRow[]): Steps<Provisions> {
 function moveBy(id: string, event: Provision, provisions: Provisions, moves: Moves): void {
   const known = provisions.get(id)
   const parties: Party[] = known === undefined || keyOf(known) === keyOf(event) ? [event] : [event, known]
-  const lasts = parties.map((party) => latest(event.place, ...provisions.of(party).map(({ place }) => place)))
-  const isLate = lasts.some((place) => isBefore(event.place, place))
-  const isShown = provisions.of(event).some(({ isLive, place }) => isLive && hasBlock(place.height))
+  const lasts = parties.map((party) =>
+    latest(event.position, ...provisions.of(party).map(({ position }) => position)),
+  )
+  const isLate = lasts.some((position) => isBefore(event.position, position))
+  const isShown = provisions.of(event).some(({ isLive, position }) => isLive && hasBlock(position.height))
   // With a provision that goes to another party, what is known of the first one's goes too.
   if (!isLate && parties.length === 1 && (isShown || !event.isLive)) return
   for (const [at, party] of parties.entries()) moves.add(party, lasts[at]!)
@@ -197,9 +209,9 @@ function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]
   const newer = new Map<string, readonly LiquidityProviderList[]>()
   for (const [at, marketId] of markets.entries()) {
     const [row] = known[at]!
-    const stored = row === undefined ? null : placeOf(row)
+    const stored = row === undefined ? null : positionOf(row)
     const all = lists.get(marketId)!
-    const isLate = (list: Place) => stored !== null && isBefore(list, stored)
+    const isLate = (list: EventPosition) => stored !== null && isBefore(list, stored)
     if (all.some((list) => isLate(list) && hasBlock(list.height)))
       late.push([marketId, stored!.height, stored!.index])
     const some = all.filter((list) => !isLate(list))
@@ -216,16 +228,16 @@ function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]
   for (const [at, [marketId, ofMarket]] of [...newer].entries()) {
     const stored = new Map(before[at]!.map((row) => [String(row[0]), storedOf(row)]))
     const changed = changesOf(ofMarket, stored)
-    for (const { provider, place } of changed.rows) {
+    for (const { provider, listPosition } of changed.rows) {
       const { partyId, feeShare, sla } = provider
-      const position = latest(place, stored.get(partyId)?.position, moves.of({ marketId, partyId }))
+      const position = latest(listPosition, stored.get(partyId)?.position, moves.of({ marketId, partyId }))
       rows.push({
         market_id: marketId,
         party_id: partyId,
         fee_share: feeShare,
         sla,
-        list_height: place.height,
-        list_index: place.index,
+        list_height: listPosition.height,
+        list_index: listPosition.index,
         height: position.height,
         event_index: position.index,
       })
@@ -243,8 +255,8 @@ function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]
   yield { table: providerTable, rows }
 }
 
-/** A stored row, with the place of the list that brought its figures. */
-type StoredProvider = { provider: LiquidityProviderRow; place: Place; position: Place }
+/** A stored row, with the position of the list that brought its figures. */
+type StoredProvider = { provider: LiquidityProviderRow; listPosition: EventPosition; position: EventPosition }
 
 function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: Row): StoredProvider {
   return {
@@ -253,24 +265,24 @@ function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: 
       feeShare: String(feeShare),
       sla: sla === null ? null : String(sla),
     },
-    place: placeOf([listHeight!, listIndex!]),
-    position: placeOf(position),
+    listPosition: positionOf([listHeight!, listIndex!]),
+    position: positionOf(position),
   }
 }
 
 /**
- * The rows that the last of some lists of a market changes, each with the place of the list since which it is as it is.
+ * The rows that the last of some lists of a market changes, each with the position of the list since which it is as it is.
  * Most rows change with each list, so that few lists are decoded.
  */
 function changesOf(
   lists: readonly LiquidityProviderList[],
   stored: ReadonlyMap<string, StoredProvider>,
-): { rows: { provider: LiquidityProviderRow; place: Place }[]; gone: string[] } {
+): { rows: { provider: LiquidityProviderRow; listPosition: EventPosition }[]; gone: string[] } {
   const last = lists.at(-1)!
   const since = new Map(
     liquidityProviderRows(last.event).map((provider) => [
       provider.partyId,
-      { provider, place: last as Place },
+      { provider, listPosition: last as EventPosition },
     ]),
   )
   const gone = [...stored.keys()].filter((partyId) => !since.has(partyId))
@@ -279,12 +291,12 @@ function changesOf(
     if (going.length === 0) break
     const providers = new Map(liquidityProviderRows(list.event).map((one) => [one.partyId, one]))
     going = going.filter(({ provider }) => isSame(provider, providers.get(provider.partyId)))
-    // Nobody who follows the stream has been sent an unplaced row.
-    if (hasBlock(list.height)) for (const one of going) one.place = list
+    // Nobody who follows the stream has been sent a row without a position.
+    if (hasBlock(list.height)) for (const one of going) one.listPosition = list
   }
   for (const { provider } of going) {
     const known = stored.get(provider.partyId)
-    if (known !== undefined && hasBlock(known.place.height) && isSame(provider, known.provider))
+    if (known !== undefined && hasBlock(known.listPosition.height) && isSame(provider, known.provider))
       since.delete(provider.partyId)
   }
   return { rows: [...since.values()], gone }

@@ -2,7 +2,7 @@
  * A position in the stream of events: an event's block height and index (1, 2, ...). As the end of reading it is after
  * that event; with index 0, before the first event of the block.
  */
-export type Place = {
+export type EventPosition = {
   height: bigint
   index: number
   /**
@@ -13,7 +13,7 @@ export type Place = {
 }
 
 /** The order of the stream. */
-export function isBefore(a: Place, b: Place): boolean {
+export function isBefore(a: EventPosition, b: EventPosition): boolean {
   if (a.height !== b.height) return a.height < b.height
   if (a.index !== b.index) return a.index < b.index
   return b.within !== undefined && (a.within === undefined || areBefore(a.within, b.within))
@@ -27,15 +27,15 @@ function areBefore(a: readonly string[], b: readonly string[]): boolean {
 /* Blocks count from 1. Height 0 precedes them, for three kinds of rows that belong to no block of the stream. These positions are stored, so they can never change. */
 
 /** 1. The position of a follower that has read nothing. */
-export const BEGINNING: Place = { height: 0n, index: 0 }
+export const BEGINNING: EventPosition = { height: 0n, index: 0 }
 
 /**
  * 2. An imported row whose block is unknown: any row with a block replaces it. It is not sent to followers.
  */
-export const UNPLACED: Place = BEGINNING
+export const UNKNOWN_POSITION: EventPosition = BEGINNING
 
-/** 3. The start of a period whose event is not known, {@link UNPLACED} too, is replaced by every one that is known. */
-export function isEarlierStart(given: Place, known: Place): boolean {
+/** 3. The start of a period whose event is not known, {@link UNKNOWN_POSITION} too, is replaced by every one that is known. */
+export function isEarlierStart(given: EventPosition, known: EventPosition): boolean {
   if (!hasBlock(known.height) || !hasBlock(given.height)) return !hasBlock(known.height)
   return isBefore(given, known)
 }
@@ -45,11 +45,11 @@ export function hasBlock(height: bigint): boolean {
   return height !== 0n
 }
 
-export function isUnplaced({ height, index }: Place): boolean {
+export function isUnknownPosition({ height, index }: EventPosition): boolean {
   return !hasBlock(height) && index === 0
 }
 
-/* The same in SQL. `row` is a table, an alias or `excluded`; places of starts have columns of their own. */
+/* The same in SQL. `row` is a table, an alias or `excluded`; positions of starts have columns of their own. */
 
 /** Whether the row's event is the other one's, or a later one. */
 export const notBeforeInSql = (row: string, other: string) =>

@@ -1,41 +1,45 @@
 /**
- * How a select of several tables says from which event a row is. Followers of a stream receive a row by its place: one
+ * How a select of several tables says from which event a row is. Followers of a stream receive a row by its position: one
  * that shows a column of another table must move when that table's row changes, or they are never sent the change.
  * Tables are named as the select names them, by an alias if it gives one.
  */
-export type Places = {
+export type Positions = {
   /**
-   * The columns `height` and `event_index`: the place of the latest event of these tables. The first has a row for each
+   * The columns `height` and `event_index`: the position of the latest event of these tables. The first has a row for each
    * row of the select; the others may have none.
    */
   latest: (first: string, ...others: readonly string[]) => string
   /** A condition: rows of a table count only up to the event of another one, so that later ones change nothing. */
   notAfter: (table: string, of: string) => string
-  /** A table's name: its rows are written by the same events as those of another one, at the same places. */
+  /** A table's name: its rows are written by the same events as those of another one, at the same positions. */
   withRowsOf: (table: string, of: string) => string
 }
 
 /** A select, and the same for gaps. */
-type PlacedSelect = { from: string; fromInGaps?: string }
+type SelectWithPositions = { from: string; fromInGaps?: string }
 
 /**
- * The texts of a select whose places are described.
+ * The texts of a select whose positions are described.
  *
  * @param name of its resource, in the error
- * @param table the table whose rows it selects, with their own places unless `latest` gives others
+ * @param table the table whose rows it selects, with their own positions unless `latest` gives others
  *
  * @throws {TypeError} if it reads a table whose changes do not move its rows.
  */
-export function placedSelect(name: string, table: string, select: (places: Places) => string): PlacedSelect {
+export function selectWithPositions(
+  name: string,
+  table: string,
+  select: (positions: Positions) => string,
+): SelectWithPositions {
   const moving = new Set<string>()
   const covered = new Set<string>()
   const cover = (...tables: readonly string[]) => {
     for (const table of tables) covered.add(table)
   }
-  const others: Omit<Places, 'latest'> = {
+  const others: Omit<Positions, 'latest'> = {
     notAfter: (table, of) => {
       cover(table, of)
-      return `(${placeIn(table)}) <= (${placeIn(of)})`
+      return `(${positionIn(table)}) <= (${positionIn(of)})`
     },
     withRowsOf: (table, of) => {
       cover(table, of)
@@ -50,8 +54,8 @@ export function placedSelect(name: string, table: string, select: (places: Place
       return ['height', 'event_index'].map((column) => `${latestOf(tables, column)} as ${column}`).join(', ')
     },
   })
-  const placed = tablesIn(from).flatMap(({ table, alias }) => (covered.has(alias) ? [table] : []))
-  refuseUnplacedTables(name, from, moving.size === 0 ? [table, ...placed] : placed)
+  const positioned = tablesIn(from).flatMap(({ table, alias }) => (covered.has(alias) ? [table] : []))
+  refuseTablesWithoutPosition(name, from, moving.size === 0 ? [table, ...positioned] : positioned)
   if (moving.size < 2) return { from }
   const selects = [...moving].map((table) =>
     select({
@@ -67,22 +71,22 @@ export function placedSelect(name: string, table: string, select: (places: Place
  *
  * @throws {TypeError} with what to do.
  */
-export function refuseUnplacedTables(name: string, sql: string, placed: readonly string[]): void {
-  const found = tablesIn(sql).find(({ table }) => !placed.includes(table))
+export function refuseTablesWithoutPosition(name: string, sql: string, positioned: readonly string[]): void {
+  const found = tablesIn(sql).find(({ table }) => !positioned.includes(table))
   if (found === undefined) return
   throw new TypeError(
     `${name}: its rows depend on the table ${found.table}, and do not move in streams when that changes: ` +
-      'give the select its place by latest, or limit it by notAfter (resources/row-places.ts)',
+      'give the select its position by latest, or limit it by notAfter (core/model/row-positions.ts)',
   )
 }
 
-const placeIn = (table: string) => `${table}.height, ${table}.event_index`
+const positionIn = (table: string) => `${table}.height, ${table}.event_index`
 
-/** The value of a column of places in the table with the latest one. */
+/** The value of a column of positions in the table with the latest one. */
 function latestOf([first, ...others]: readonly string[], column: string): string {
   return others.reduce((known, table, at) => {
     const before = [first!, ...others.slice(0, at)]
-    const isLatest = before.map((other) => `(${placeIn(table)}) > (${placeIn(other)})`)
+    const isLatest = before.map((other) => `(${positionIn(table)}) > (${positionIn(other)})`)
     const isThere = before.slice(1).map((other) => `${other}.height is null`)
     const conditions = isLatest.map((text, index) =>
       index === 0 ? text : `(${isThere[index - 1]} or ${text})`,

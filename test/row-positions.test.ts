@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketEvent } from '#core/events/event'
 import { defineResource } from '#core/model/resource'
-import type { Places } from '#core/model/row-places'
+import type { Positions } from '#core/model/row-positions'
 import { instruments } from '#core/resources/instruments/description'
 import { providerTable } from '#core/resources/liquidity-providers/table'
 import { StreamFollower } from './fixtures/follow-store.ts'
@@ -10,7 +10,7 @@ import { createLiveStore, LIVE_MARKET, perpetualMarket } from './fixtures/live-s
 import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
 
 /** A resource of providers that also shows the status of a provision. */
-const withStatus = (from?: (places: Places) => string, condition?: string) =>
+const withStatus = (from?: (positions: Positions) => string, condition?: string) =>
   defineResource({
     name: 'examples',
     nodeName: 'Example',
@@ -47,11 +47,11 @@ for (const [what, from] of [
   ['in a select of its own', () => `select liquidity_providers.*, ${STATUS} from liquidity_providers`],
   ['that is joined', () => `select liquidity_providers.*, status from liquidity_providers ${JOINED}`],
   [
-    'beside the place of its own table',
+    'beside the position of its own table',
     ({ latest }) =>
       `select market_id, party_id, ${STATUS}, ${latest('liquidity_providers')} from liquidity_providers`,
   ],
-] satisfies [string, (places: Places) => string][]) {
+] satisfies [string, (positions: Positions) => string][]) {
   test(`a resource that shows a column of another table, ${what}, without moving with it is refused`, () => {
     assert.throws(() => withStatus(from), refusal)
   })
@@ -61,7 +61,7 @@ test('a resource whose condition depends on another table is refused, unless the
   assert.throws(() => withStatus(undefined, 'exists (select 1 from liquidity_provisions)'), refusal)
 })
 
-test('a resource of two tables has the place of the later event, and in gaps each of both', () => {
+test('a resource of two tables has the position of the later event, and in gaps each of both', () => {
   const { storage } = withStatus(
     ({ latest }) =>
       `select liquidity_providers.party_id, status, ${latest('liquidity_providers', 'provisions')} from liquidity_providers ${JOINED}`,
@@ -75,7 +75,7 @@ test('a resource of two tables has the place of the later event, and in gaps eac
   )
 })
 
-test('a resource that limits another table to the place of its rows is accepted', () => {
+test('a resource that limits another table to the position of its rows is accepted', () => {
   const { storage } = withStatus(
     ({ notAfter }) => `select market_id, party_id, height, event_index, (
       select status from liquidity_provisions as provisions where ${notAfter('provisions', 'liquidity_providers')}) as status
