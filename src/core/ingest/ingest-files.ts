@@ -5,6 +5,7 @@ import { type Coverage, describeBlocks, type Gap, missingHistory } from '../doma
 import type { LeftOutReason } from '../events/left-out.ts'
 import { type EventInput, EventPathError } from '../records/event-paths.ts'
 import { type FilesRead, readEventFiles } from '../records/read-records.ts'
+import type { RecordSink } from '../records/record-framer.ts'
 import { describePosition, EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
@@ -55,6 +56,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     allowGap: options.allowGap,
     strict: options.strict,
   })
+  const sink: RecordSink = (bytes, start, end, position) => assembler.accept(bytes, start, end, position)
   const bytesTotal = input.files.reduce<number | null>(
     (total, { bytes }) => (total === null || bytes === null ? null : total + bytes),
     0,
@@ -63,7 +65,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   let failure: Error | null = null
   try {
     await readEventFiles(input.files, reading, {
-      sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
+      sink,
       log,
       signal,
       onChunk: async (source) => {
