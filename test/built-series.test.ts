@@ -47,27 +47,27 @@ async function commitSeconds(live: LiveStore, from: number, to: number): Promise
   }
 }
 
-const derivedFrom = (store: string) => readFrom(store, () => readBuiltSeries(RUN))
+const builtSeriesOf = (store: string) => readFrom(store, () => readBuiltSeries(RUN))
 
 describeOn(STORE_KINDS, 'the series of a store', (kind) => {
   test('are built while points come, and to the end with the input', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     for (let second = 0; second < 18_000; second += 6_000) {
       await commitSeconds(live, second, second + 6_000)
-      const { to, stale } = await derivedFrom(store)
+      const { to, stale } = await builtSeriesOf(store)
       assert.ok(to > baseAt(timeOf(second + 6_000 - 4_500)), `${second}: built to ${to}`)
       assert.deepEqual(stale, [])
     }
     // A second of the past, in two blocks: too little to be built at once.
     for (const price of [1, 2]) await live.commit(live.height + 1, [point(9_000, { price })], 18_000 + price)
-    assert.deepEqual((await derivedFrom(store)).stale, [
+    assert.deepEqual((await builtSeriesOf(store)).stale, [
       { from: baseAt(timeOf(9_000)), to: baseAt(timeOf(9_000)) + 1n },
     ])
     await live.buildSeries()
-    assert.deepEqual((await derivedFrom(store)).stale, [])
+    assert.deepEqual((await builtSeriesOf(store)).stale, [])
     await dumpStore(store)
     const ingested = await storeOf(t, kind, SAMPLE)
-    const { to } = await derivedFrom(ingested)
+    const { to } = await builtSeriesOf(ingested)
     assert.ok(to > 56_550_000n)
   })
 
@@ -83,7 +83,7 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
         point(40_000 + ((at * 7_919 + index * 2_421) % 25_000)),
       )
       await live.commit(live.height + 1, late)
-      const { stale } = await derivedFrom(store)
+      const { stale } = await builtSeriesOf(store)
       assert.ok(stale.length <= 20, `${stale.length} ranges`)
       assert.ok(stale.reduce((sum, { from, to }) => sum + Number(to - from) * 30, 0) <= 20_000)
     }
@@ -151,7 +151,7 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
     await live.buildSeries()
     await commitSeconds(live, 10_000, 10_500)
     await live.commit(live.height + 1, [point(5_100, { price: 5 }), point(8_000, { price: 5 })])
-    const before = await derivedFrom(store)
+    const before = await builtSeriesOf(store)
     assert.equal(before.stale.length, 2)
     let steps = 0
     const every = kind.name === 'sqlite' ? 1 : 5
@@ -167,11 +167,11 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
         )
       })
       if (isDone) break
-      assert.deepEqual(await derivedFrom(store), before)
+      assert.deepEqual(await builtSeriesOf(store), before)
       await dumpStore(store)
     }
     assert.ok(steps > 20, `${steps} steps`)
-    assert.deepEqual((await derivedFrom(store)).stale, [])
+    assert.deepEqual((await builtSeriesOf(store)).stale, [])
     await dumpStore(store)
   })
 

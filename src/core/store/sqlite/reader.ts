@@ -1,7 +1,7 @@
 import { MAX_PAGE_BYTES } from '../pages/edges.ts'
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { type Connection, openForReading, withSqliteErrors } from './connection.ts'
-import { createLatestFreshness } from './latest-freshness.ts'
+import { LatestFreshness } from './latest-freshness.ts'
 import { readPage } from './read-page.ts'
 import { runSqliteReading } from './run-steps.ts'
 import { sqliteLog } from './shorten-log.ts'
@@ -55,7 +55,7 @@ export function openSqliteReader(
     return attempt((from) => from.transaction('deferred', () => read(from)), askedAt)
   }
 
-  const freshness = createLatestFreshness()
+  const freshness = new LatestFreshness()
 
   return {
     page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.askedAt),

@@ -25,7 +25,8 @@ export function openSqliteUpkeep(path: string): Upkeep {
         return connection.transaction('immediate', () => {
           connection.run(COUNT_UPKEEP_COMMIT, [BigInt(logBytes(path))])
           const rows = runSqliteSteps(connection, steps())
-          if (rows > 0) connection.runAll(noteChanges(EVERY_CHANGE))
+          // Also if none: a commit that notes nothing is taken for another program's (latest-freshness.ts).
+          connection.runAll(noteChanges(rows > 0 ? EVERY_CHANGE : []))
           return rows
         })
       }),

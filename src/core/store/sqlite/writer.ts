@@ -20,7 +20,7 @@ import { changesOf, noteChanges } from '../changes.ts'
 import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { WriterProcess } from '../inspection.ts'
 import { readCoverage } from '../queries/coverage.ts'
-import type { GainedRows } from '../queries-protocol.ts'
+import type { GainedRows, Steps } from '../queries-protocol.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../write/market-numbers.ts'
 import { writeSteps } from '../write/write-batch.ts'
@@ -184,7 +184,13 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   }
 
   function buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    return unbuilt.build(which, (steps) => write(() => runSqliteSteps(connection, steps())), signal)
+    const writeSeries = (steps: () => Steps) =>
+      write(() => {
+        runSqliteSteps(connection, steps())
+        // Answers stay as they are; a commit that notes nothing is taken for another program's (latest-freshness.ts).
+        connection.runAll(noteChanges([]))
+      })
+    return unbuilt.build(which, writeSeries, signal)
   }
 
   function write(work: () => void): void {
