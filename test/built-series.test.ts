@@ -6,7 +6,7 @@ import { baseAt } from '#core/domain/series-levels'
 import { buildSeries } from '#core/store/charts/build-series'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { readBuiltSeries } from '#core/store/queries/built-series'
-import type { Steps } from '#core/store/queries-protocol'
+import type { Mutation } from '#core/store/queries-protocol'
 import type { Upkeep } from '#core/store/store'
 import { assertSound } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
@@ -210,8 +210,8 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
   })
 })
 
-/** Steps that end with an error after so many. */
-function* failingAfter(count: number, steps: Steps<unknown>): Steps<number> {
+/** A mutation that ends with an error after so many. */
+function* failingAfter(count: number, steps: Mutation<unknown>): Mutation<number> {
   let step = steps.next()
   for (let at = 0; !step.done; at++) {
     if (at === count) throw new Error('a fault on purpose')

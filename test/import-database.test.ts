@@ -261,7 +261,7 @@ test('several tables are read at once without warnings from the driver', async (
   t.after(() => process.off('warning', warn))
   const source = await openPostgresSource(await load(t))
   const [part] = source.parts
-  const there = Object.values(HISTORY).filter((query) => part!.lacks(query) === null)
+  const there = Object.values(HISTORY).filter((query) => part!.whyUnreadable(query) === null)
   assert.equal(there.length, 3)
   const readings = there.map((query) => part!.history(query, 0, () => true)[Symbol.asyncIterator]())
   await Promise.all(readings.map((rows) => rows.next()))

@@ -12,7 +12,7 @@ export type Cell = bigint | number | string | boolean | null
 
 /**
  * How a column's values are written as text: integers in decimal, booleans as 0 and 1. Digits are texts that nearly always
- * are integers: SQLite holds those as such (sqlite/run-steps.ts), so that a select has to cast them.
+ * are integers: SQLite holds those as such (sqlite/run-sql.ts), so that a select has to cast them.
  */
 export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
 

@@ -1,15 +1,15 @@
 import type { Row } from '../model/resource.ts'
 import type { Cell, Table, TableRow } from '../model/table.ts'
-import type { Reading } from './pages/page.ts'
+import type { Query } from './pages/page.ts'
 import { valueLists } from './pages/statement.ts'
 
 /** Values of a statement's placeholders, `$1` first. */
 export type Values = readonly Cell[]
 
-/** A step of writing: a statement that is run once for each of some lists of values, or rows of a table. */
-export type WriteStep = StatementStep | RowStep
+/** A write of a mutation: a statement that is run once for each of some lists of values, or rows of a table. */
+export type Write = StatementWrite | RowWrite
 
-type StatementStep = {
+type StatementWrite = {
   text: string
   values: readonly Values[]
   /** The table from which it deletes rows, if those are counted: the statement returns a row for each. */
@@ -23,7 +23,7 @@ export function gain(gained: GainedRows, { name }: Table, rows: number): void {
   gained.set(name, (gained.get(name) ?? 0) + rows)
 }
 
-export type RowStep = {
+export type RowWrite = {
   table: Table
   rows: readonly TableRow[]
   /** Whether no row of these keys is there, nor two of one key among these. */
@@ -35,52 +35,52 @@ export type RowStep = {
   countNewBy?: readonly [string, string]
 }
 
-/** Steps of writing; each wants its rows, those of a statement for each of its values. */
-export type Steps<Result = void> = Generator<WriteStep, Result, readonly Row[][]>
+/** What writes, one write after another; each wants its rows, those of a statement for each of its values. */
+export type Mutation<Result = void> = Generator<Write, Result, readonly Row[][]>
 
-/** A reading within a transaction that writes. */
-export function* asSteps<Result>(reading: Reading<Result>): Steps<Result> {
-  let step = reading.next()
+/** A query within a transaction that writes. */
+export function* asMutation<Result>(query: Query<Result>): Mutation<Result> {
+  let step = query.next()
   while (!step.done) {
     const rows = yield { text: step.value.text, values: valueLists(step.value) }
-    step = reading.next(rows.flat())
+    step = query.next(rows.flat())
   }
   return step.value
 }
 
 /**
- * Runs independent generators together: their writes or reads at a time form one step, so that they wait for the
+ * Runs independent generators together: what they write at a time forms one write, so that they wait for the
  * database together.
  */
-export function* runTogether(all: readonly Steps[]): Steps {
-  let waiting = all.map((steps) => ({ steps, wanted: steps.next() }))
+export function* runTogether(all: readonly Mutation[]): Mutation {
+  let waiting = all.map((mutation) => ({ mutation, wanted: mutation.next() }))
   for (;;) {
     waiting = waiting.filter(({ wanted }) => !wanted.done)
     if (waiting.length === 0) return
-    const alike = Map.groupBy(waiting, ({ wanted }) => kindOf(wanted.value as WriteStep))
+    const alike = Map.groupBy(waiting, ({ wanted }) => kindOf(wanted.value as Write))
     for (const some of alike.values()) {
-      const results = yield joinSteps(some.map(({ wanted }) => wanted.value as WriteStep))
+      const results = yield joinWrites(some.map(({ wanted }) => wanted.value as Write))
       let at = 0
       for (const one of some) {
-        const step = one.wanted.value as WriteStep
-        const count = 'text' in step ? step.values.length : 0
-        one.wanted = one.steps.next(results.slice(at, at + count))
+        const write = one.wanted.value as Write
+        const count = 'text' in write ? write.values.length : 0
+        one.wanted = one.mutation.next(results.slice(at, at + count))
         at += count
       }
     }
   }
 }
 
-/** Steps of one kind can be joined to one. */
-const kindOf = (step: WriteStep): unknown => ('text' in step ? step.text : step.table)
+/** Writes of one kind can be joined to one. */
+const kindOf = (write: Write): unknown => ('text' in write ? write.text : write.table)
 
-function joinSteps(steps: readonly WriteStep[]): WriteStep {
-  const [first] = steps as [WriteStep]
+function joinWrites(writes: readonly Write[]): Write {
+  const [first] = writes as [Write]
   if ('text' in first) {
-    return { text: first.text, values: steps.flatMap((step) => ('text' in step ? step.values : [])) }
+    return { text: first.text, values: writes.flatMap((write) => ('text' in write ? write.values : [])) }
   }
   if (first.countNewBy !== undefined) throw new TypeError('rows that are counted stand alone')
-  return { ...first, rows: steps.flatMap((step) => ('text' in step ? [] : step.rows)) }
+  return { ...first, rows: writes.flatMap((write) => ('text' in write ? [] : write.rows)) }
 }
 
 /** How many rows there are of each pair of values of two columns, after the pair as text: `[value, value, count]`. */

@@ -1,5 +1,5 @@
 import { withOpen } from '../concurrency/with-open.ts'
-import type { Reading } from './pages/page.ts'
+import type { Query } from './pages/page.ts'
 import type { Snapshot, Store } from './store.ts'
 
 /** Opens one snapshot of a store, and closes it whatever happens meanwhile. */
@@ -7,7 +7,7 @@ export function withSnapshot<T>(store: Store, use: (snapshot: Snapshot) => Promi
   return withOpen(store.openReader(), (reader) => withOpen(reader.openSnapshot(), use))
 }
 
-/** Opens a store for one reading. */
-export function readStore<T>(store: Store, reading: () => Reading<T>): Promise<T> {
-  return withOpen(store.openReader(), (reader) => reader.read(reading))
+/** Opens a store for one query. */
+export function readStore<T>(store: Store, query: () => Query<T>): Promise<T> {
+  return withOpen(store.openReader(), (reader) => reader.read(query))
 }

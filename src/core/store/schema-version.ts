@@ -1,7 +1,7 @@
 import type { Table } from '../model/table.ts'
 import { STORED } from '../resources/stored.ts'
 import { upgradeSeries } from './charts/upgrade-series.ts'
-import type { Steps } from './queries-protocol.ts'
+import type { Mutation } from './queries-protocol.ts'
 import { type StoreAdmin, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */
@@ -56,7 +56,7 @@ export function* completeUpgrade(
   schema: Schema,
   version: number,
   onNotice: (message: string) => void,
-): Steps {
+): Mutation {
   const added = STORED.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
   yield { text: NOTE_SINCE, values: added.map(({ name }) => [name]) }
   if (computesSeries(schema, version)) yield* upgradeSeries(onNotice)

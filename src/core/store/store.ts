@@ -3,9 +3,9 @@ import type { Batch } from '../model/batch.ts'
 import type { Row } from '../model/resource.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
-import type { Freshness, Lines, LinesQuery, Page, PageQuery, Reading, StoreHead } from './pages/page.ts'
+import type { Freshness, Lines, LinesQuery, Page, PageQuery, Query, StoreHead } from './pages/page.ts'
 import type { Statement } from './pages/statement.ts'
-import type { GainedRows, Steps } from './queries-protocol.ts'
+import type { GainedRows, Mutation } from './queries-protocol.ts'
 import type { TableReader } from './table-reader.ts'
 
 /**
@@ -15,8 +15,8 @@ import type { TableReader } from './table-reader.ts'
  */
 export type Reader = {
   page(query: PageQuery): Promise<Page>
-  /** Runs the statements of a reading; the reading is made anew for each store that is tried. */
-  read<T>(reading: () => Reading<T>): Promise<T>
+  /** Runs the statements of a query, which is created anew for each store that is tried. */
+  read<T>(query: () => Query<T>): Promise<T>
   /**
    * The store's state, and its changes since a version; null: anything may have changed. With several servers, that of
    * the most advanced one: a page from another may be of an earlier version, which the page names.
@@ -61,8 +61,8 @@ export type Snapshot = {
   page(query: PageQuery): Promise<Page>
   /** The rows of a page as lines of an export, if the database writes them. */
   lines?(query: LinesQuery): Promise<Lines>
-  /** Runs the statements of a reading, one after another: each is yielded and wants its rows. */
-  read<T>(reading: Reading<T>): Promise<T>
+  /** Runs the statements of a query, one after another: each is yielded and wants its rows. */
+  read<T>(query: Query<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -84,10 +84,10 @@ export type Writer = {
 export type Upkeep = {
   read(statement: Statement): Promise<Row[]>
   /**
-   * Runs steps that return how many rows they have changed in one short transaction, which also notes that anything
+   * Runs a mutation that returns how many rows it has changed in one short transaction, which also notes that anything
    * may have changed if they have changed any. They are begun again if a writer was in the way.
    */
-  write(steps: () => Steps<number>): Promise<number>
+  write(mutation: () => Mutation<number>): Promise<number>
   close(): Promise<void>
 }
 

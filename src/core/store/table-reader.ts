@@ -1,5 +1,5 @@
 import type { Row } from '../model/resource.ts'
-import type { Reading } from './pages/page.ts'
+import type { Query } from './pages/page.ts'
 import { type Statement, valueLists } from './pages/statement.ts'
 import { type NamedColumn, type RowRange, rangeClauses, type Table, type TextCell } from './schema/tables.ts'
 import { textOf } from './statements.ts'
@@ -8,8 +8,8 @@ import { textOf } from './statements.ts'
 export type TableReader = {
   /** Up to `limit` rows of a range, in the order of the key. */
   read(table: Table, range: RowRange, limit: number): Promise<TextCell[][]>
-  /** Runs the statements of a reading. */
-  run<T>(reading: Reading<T>): Promise<T>
+  /** Runs the statements of a query. */
+  run<T>(query: Query<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -24,13 +24,13 @@ export function tableReader(
       const text = `select ${table.columns.map(asText).join(', ')} from ${table.name} ${where} ${order} limit ${next}`
       return (await ask({ text, values: [...values, BigInt(limit)] })) as TextCell[][]
     },
-    run: async (reading) => {
-      let step = reading.next()
+    run: async (query) => {
+      let step = query.next()
       while (!step.done) {
         const { text } = step.value
         const found: Row[] = []
         for (const values of valueLists(step.value)) found.push(...(await ask({ text, values })))
-        step = reading.next(found)
+        step = query.next(found)
       }
       return step.value
     },

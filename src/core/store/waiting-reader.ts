@@ -29,7 +29,7 @@ export function openWaitingReader(store: Store, options: ReaderOptions): Reader 
 
   return {
     page: async (query) => (await current()).page(query),
-    read: async (reading) => (await current()).read(reading),
+    read: async (query) => (await current()).read(query),
     freshness: async (since) => (await current()).freshness(since),
     recentFreshness: (since) => opened?.recentFreshness?.(since) ?? null,
     openSnapshot: async () => (await current()).openSnapshot(),

@@ -10,7 +10,7 @@ import { framed, type MethodHandler, readRequest } from './call.ts'
 const LOOK_MS = 2_000
 
 /** How long a state is reported before it is looked at again. */
-const KEPT_MS = 500
+const CACHED_MS = 500
 
 /** Bytes of a message of one status. */
 const STATUS_BYTES = 8
@@ -31,7 +31,7 @@ export function healthMethods(
     if (state === null) {
       setTimeout(() => {
         state = null
-      }, KEPT_MS).unref()
+      }, CACHED_MS).unref()
       state = unreadiness(reader, ingestion, health).then(({ reasons }) =>
         reasons.length === 0 ? 'SERVING' : 'NOT_SERVING',
       )

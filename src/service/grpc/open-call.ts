@@ -28,11 +28,9 @@ import { codeName, trailersOf } from './grpc-errors.ts'
 import type { GrpcOptions } from './options.ts'
 
 /** How long a client may take to send its request. */
-const REQUEST_ARRIVAL_TIMEOUT_MS = 5_000
+const REQUEST_TIMEOUT_MS = 5_000
 
-export const REQUEST_IS_LATE = tooLate(
-  `the request did not arrive in ${REQUEST_ARRIVAL_TIMEOUT_MS / 1_000} s`,
-)
+export const REQUEST_IS_LATE = tooLate(`the request did not arrive in ${REQUEST_TIMEOUT_MS / 1_000} s`)
 
 const OK = { 'grpc-status': '0' }
 
@@ -213,7 +211,7 @@ export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
   }
 
   const call: OpenCall = {
-    dueAt: startedAt + REQUEST_ARRIVAL_TIMEOUT_MS,
+    dueAt: startedAt + REQUEST_TIMEOUT_MS,
     isEndless: method !== undefined && 'stream' in method,
     end,
     run,

@@ -6,7 +6,7 @@ import { decodeBeginBlock } from '#core/events/block-events'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
-import type { Reading } from '#core/store/pages/page'
+import type { Query } from '#core/store/pages/page'
 import { readAcceptedGaps, readStoreHead } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import type { Store } from '#core/store/store'
@@ -42,7 +42,7 @@ export async function untilGapClosed(
 
 /** Waits until the store has the first missing block, which leaves a smaller gap or none, or may do without them. */
 async function untilAnswered(store: Store, { from, to }: GapError, signal: AbortSignal): Promise<null> {
-  function* isAnswered(): Reading<boolean> {
+  function* isAnswered(): Query<boolean> {
     const position = yield* readStoreHead()
     if (position !== null && BigInt(position.height) >= from) return true
     return holdAll(yield* readAcceptedGaps(), { from, to })

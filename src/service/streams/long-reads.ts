@@ -63,7 +63,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
       const { lines } = snapshot
       const source: RowSource & LineSource = {
         page: (page) => queue('export', () => snapshot.page(page)),
-        read: (reading) => queue('export', () => snapshot.read(reading)),
+        read: (query) => queue('export', () => snapshot.read(query)),
         ...(lines === undefined ? {} : { lines: (asked) => queue('export', () => lines(asked)) }),
       }
       const pieces = exportBytes(query, format, source, PARQUET)

@@ -3,7 +3,7 @@ import { MARKET_ID } from '#core/domain/ids'
 import { least } from '#core/domain/integers'
 import type { Key, Resource, Selection } from '#core/model/resource'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
-import type { Reading } from '#core/store/pages/page'
+import type { Query } from '#core/store/pages/page'
 import { readHoldings } from '#core/store/queries/holdings'
 import { readPosition } from '#core/store/queries/unseen-rows'
 import { FIND_MARKET } from '#core/store/statements'
@@ -94,7 +94,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
 }
 
 /** Counts the points of a block that have the market, seq and source of a point. */
-function* countBeside(marketId: string, key: Key, height: bigint): Reading<bigint> {
+function* countBeside(marketId: string, key: Key, height: bigint): Query<bigint> {
   const [number] = yield { text: FIND_MARKET, values: [marketId] }
   const market = BigInt(number![0]!)
   const [span] = yield { text: READ_BLOCK_SPAN, values: [market, height / BLOCKS_OF_SPAN] }

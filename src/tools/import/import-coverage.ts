@@ -37,7 +37,7 @@ export type ImportCoverage = {
    *
    * @throws {ImportGapError} if blocks before it are missing, unless gaps are allowed.
    */
-  add(block: SourceBlock, lacking: readonly string[], source: string): void
+  add(block: SourceBlock, missing: readonly string[], source: string): void
   /** Marks a resource as complete in the imported blocks of this import. */
   complete(resource: string): void
 }
@@ -83,7 +83,7 @@ export function createImportCoverage(
     else if (from <= to) seen.push({ from, to })
   }
 
-  function add({ height, time }: SourceBlock, lacking: readonly string[], source: string): void {
+  function add({ height, time }: SourceBlock, missing: readonly string[], source: string): void {
     const at = BigInt(height)
     if (ends !== null && at > ends.height + 1n && !allowGap) {
       const missing = { from: ends.height + 1n, to: at - 1n }
@@ -93,7 +93,7 @@ export function createImportCoverage(
       )
     }
     ends = extended(ends ?? startsAt(at), gaps, at, fromMicroseconds(time))
-    imported.add({ from: at, to: at, lacks: lacking.join(' ') })
+    imported.add({ from: at, to: at, lacks: missing.join(' ') })
     passOver(at, at)
   }
 

@@ -77,19 +77,20 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
       heldBlocks += last - part.ends.from + 1
     }
     // State is written once all blocks are there.
-    const lacking: string[] = Object.keys(OF_STATE)
+    const missing: string[] = Object.keys(OF_STATE)
     for (const [resource, query] of OF_BLOCKS) {
-      const reason = part.lacks(query)
+      const reason = part.whyUnreadable(query)
       if (reason !== null) {
-        lacking.push(resource)
+        missing.push(resource)
         getOrInsert(tally.missing, resource, () => reason)
       }
     }
-    lacking.sort()
+    missing.sort()
     const tables = (Object.entries(HISTORY) as [keyof BlockRows, TableQuery][]).map(([name, ofAll]) => {
-      const query = name === 'payments' && part.lacks(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
+      const query =
+        name === 'payments' && part.whyUnreadable(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
       const rows = () => part.history(query, from, (height) => held.wants(BigInt(height)))
-      return { name, queue: part.lacks(query) === null ? new RowQueue(rows()) : null }
+      return { name, queue: part.whyUnreadable(query) === null ? new RowQueue(rows()) : null }
     })
     try {
       for await (const blocks of part.blocks(from)) {
@@ -104,7 +105,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
           }
           const rows = {} as Record<keyof BlockRows, SourceRow[]>
           for (const { name, queue } of tables) rows[name] = queue ? await takeRows(queue, height) : []
-          held.add(block, lacking, part.name)
+          held.add(block, missing, part.name)
           batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
           await batches.commitIfDue(held)
         }
@@ -118,7 +119,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   async function importState(): Promise<void> {
     // Until its tables are written, a resource is missing in the blocks.
     const found = Object.entries(OF_STATE).filter(([resource, tables]) => {
-      const reason = tables.map((query) => source.lacks(query)).find((lack) => lack !== null)
+      const reason = tables.map((query) => source.whyUnreadable(query)).find((lack) => lack !== null)
       if (reason !== undefined) getOrInsert(tally.missing, resource, () => reason)
       return reason === undefined
     })

@@ -82,7 +82,7 @@ export async function openPostgresSource(
     for (const text of SETTINGS) await database.rows(text)
     const known = await readTableColumns(database)
     for (const query of NEEDED_TABLES) {
-      const missing = lackOf(known, query)
+      const missing = missingPartOf(known, query)
       if (missing === null) continue
       throw new ImportError(
         `${name}: not the database of a Vega data node: it has no ${missing}. Name its database; ?options=-csearch_path%3DSCHEMA selects a schema other than public`,
@@ -93,16 +93,21 @@ export async function openPostgresSource(
     const chainId = await chainOf(database)
     const [ends] = await database.rows('select min(height)::text, max(height)::text from blocks')
     const progress: SourceProgress = { source: name, bytesRead: 0, rows: 0, withoutBlock: 0 }
-    const lacks = ({ table, columns, besides, needs = besides?.query }: TableQuery): string | null => {
+    const whyUnreadable = ({
+      table,
+      columns,
+      besides,
+      needs = besides?.query,
+    }: TableQuery): string | null => {
       const by = besides === undefined ? [] : [besides.by]
-      const missing = lackOf(known, { table, columns: [...columns, BLOCK_TIME, ...by] })
+      const missing = missingPartOf(known, { table, columns: [...columns, BLOCK_TIME, ...by] })
       if (missing !== null) return `${name} has no ${missing}`
-      return needs === undefined ? null : lacks(needs)
+      return needs === undefined ? null : whyUnreadable(needs)
     }
     const part: HistoryPart = {
       name,
       ends: ends?.[0] == null ? null : { from: heightOf(name, ends[0]), to: heightOf(name, ends[1]!) },
-      lacks,
+      whyUnreadable,
       blocks: (from) => readBlocks(database, from, progress),
       history: (query, from) => readHistory(database, query, from, progress),
     }
@@ -110,7 +115,7 @@ export async function openPostgresSource(
       name,
       chainId,
       parts: [part],
-      lacks,
+      whyUnreadable,
       state: (query) => readState(database, query, progress),
       progress,
       close: () => database.close(),
@@ -134,7 +139,7 @@ async function readTableColumns(database: ReferenceDatabase): Promise<Map<string
   return columns
 }
 
-function lackOf(
+function missingPartOf(
   known: ReadonlyMap<string, ReadonlySet<string>>,
   { table, columns }: Pick<TableQuery, 'table' | 'columns'>,
 ): string | null {

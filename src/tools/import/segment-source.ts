@@ -72,7 +72,7 @@ export async function openSegmentSource(
       name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
       chainId: last.chainId,
       parts: segments.map(({ part }) => part),
-      lacks: last.lacks,
+      whyUnreadable: last.whyUnreadable,
       state: (query) => readCurrentState(last, sorting, query),
       progress,
       close: async () => sorting.close(),
@@ -96,7 +96,7 @@ function lastSegment(segments: readonly Segment[]): Segment {
 /** Finds out whether the entries of current state are whole, before anything is imported. */
 async function readAll(last: Segment): Promise<void> {
   for (const query of Object.values(STATE)) {
-    if (last.lacks(query) !== null) continue
+    if (last.whyUnreadable(query) !== null) continue
     for await (const _ of last.currentState(query));
   }
 }

@@ -31,7 +31,7 @@ export type Segment = SegmentName & {
   part: HistoryPart
   /** Size of the tables of history that are read, not compressed. */
   historyBytes: number
-  lacks(query: TableQuery): string | null
+  whyUnreadable(query: TableQuery): string | null
   /** Rows of a table of current state, in the order of the file. */
   currentState(query: TableQuery): AsyncGenerator<SourceRow[], void, undefined>
 }
@@ -54,14 +54,14 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.includes(entry))
   const name = await readMetadata(path, zip)
   const columns = await readHeaderLines(path, zip)
-  const lacks = (query: TableQuery): string | null => {
+  const whyUnreadable = (query: TableQuery): string | null => {
     const entry = entryOf(query)
     const known = columns.get(entry)
     if (known === undefined) return `${path} has no entry ${entry}`
     const missing = columnsOf(query).find((column) => !known.includes(column))
     if (missing !== undefined) return `${path}: ${entry} has no column ${missing}`
     const needed = query.needs ?? query.besides?.query
-    return needed === undefined ? null : lacks(needed)
+    return needed === undefined ? null : whyUnreadable(needed)
   }
   const read = (query: TableQuery, onRow: (textOf: TextOf) => void) => {
     const known = columns.get(entryOf(query))!
@@ -70,7 +70,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
       onRow((column) => row.field(places[column]!)),
     )
   }
-  const cannotRead = lacks(BLOCKS)
+  const cannotRead = whyUnreadable(BLOCKS)
   if (cannotRead !== null) {
     throw new ImportError(
       `${cannotRead}: a segment cannot be imported without its blocks. Copy the segment again`,
@@ -100,7 +100,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     historyBytes: zip.names
       .filter((entry) => SORTED_ENTRIES.includes(entry))
       .reduce((sum, entry) => sum + zip.size(entry), 0),
-    lacks,
+    whyUnreadable,
     async *currentState(query) {
       let rows: SourceRow[] = []
       const add = (textOf: TextOf) => rows.push(columnsOf(query).map((_, column) => textOf(column)))
@@ -112,7 +112,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     part: {
       name: path,
       ends: { from: name.from, to: name.to },
-      lacks,
+      whyUnreadable,
       async *blocks(from) {
         await readBlocks()
         yield* sorting.blocks(from)

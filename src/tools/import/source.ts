@@ -44,7 +44,7 @@ export type HistoryPart = {
   /** The lowest and the highest height; null if there is no block. */
   ends: { from: number; to: number } | null
   /** Why a table cannot be read; null if it can. */
-  lacks(query: TableQuery): string | null
+  whyUnreadable(query: TableQuery): string | null
   /** The blocks from a height on, ascending. */
   blocks(from: number): AsyncIterable<readonly SourceBlock[]>
   /** Rows of blocks from a height on that are wanted, by height ascending; those of others may be among them. */
@@ -85,7 +85,7 @@ export type ImportSource = {
   /** Ascending by height; they may overlap, and leave blocks out. */
   parts: readonly HistoryPart[]
   /** Why a table of current state cannot be read; null if it can. */
-  lacks(query: TableQuery): string | null
+  whyUnreadable(query: TableQuery): string | null
   /** The rows of a table of current state. The blocks of all parts must have been read before. */
   state(query: TableQuery): AsyncIterable<readonly CurrentRow[]>
   progress: SourceProgress

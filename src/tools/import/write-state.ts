@@ -40,7 +40,7 @@ type StateWriting = {
 export async function writeState(writing: StateWriting): Promise<void> {
   const { batches, tally } = writing
   const write = async (query: TableQuery, resource: ImportedResource, keep: (row: CurrentRow) => boolean) => {
-    if (writing.source.lacks(query) !== null) return
+    if (writing.source.whyUnreadable(query) !== null) return
     for await (const rows of writing.source.state(query)) {
       if (writing.signal?.aborted) return
       for (const row of rows) {

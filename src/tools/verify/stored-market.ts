@@ -89,10 +89,10 @@ export async function verifyStoredMarket(
     const end = event.end !== null ? position : next?.event.end === null ? next.position : null
     for (const point of points) {
       await takeAuctionsWhile((auction) => isBefore(auction, point.position))
-      const isWhole = reach(point.position.height)
+      const isComplete = reach(point.position.height)
       const isWithin =
         !isBeforeOpening(point.position, opening) && (end === null || !isBefore(end, point.position))
-      if (isWhole && isWithin) run.point(point.event, point.position)
+      if (isComplete && isWithin) run.point(point.event, point.position)
       else tally.twaps.addUnknown('dataPoints', seq, 1, reasonAt(point.position.height))
     }
     if (event.end === null) return
@@ -116,10 +116,10 @@ export async function verifyStoredMarket(
         ? { side: 'after', event: ended!.position }
         : { side: 'before', event: before }
     await takeAuctionsWhile((auction) => isBeforeOpening(auction, opening))
-    const isWhole = reach(opening.event.height)
-    if (!isWhole || !(isStored || follows || (event.seq === 0n && sawTheBeginning(event, points)))) {
+    const isComplete = reach(opening.event.height)
+    if (!isComplete || !(isStored || follows || (event.seq === 0n && sawTheBeginning(event, points)))) {
       // It may have begun before the store did, or where something is missing.
-      forget(isWhole ? 'events missing' : reasonAt(opening.event.height))
+      forget(isComplete ? 'events missing' : reasonAt(opening.event.height))
       return opening
     }
     const opened = isStored ? event : { ...event, end: null, internalTwap: null, externalTwap: null }
@@ -189,10 +189,10 @@ export async function verifyStoredMarket(
     if (gaps[first] === undefined || gaps[first].from > height) return true
     const end = firstGapFrom(gaps, height)
     const last = gaps[end]
-    const isWhole = last === undefined || last.from > height
-    const passed = gaps.slice(first, isWhole ? end : end + 1)
+    const isComplete = last === undefined || last.from > height
+    const passed = gaps.slice(first, isComplete ? end : end + 1)
     forget(passed.some(({ kind }) => kind === 'imported') ? 'imported' : 'events missing')
-    return isWhole
+    return isComplete
   }
 
   /** Why an incomplete block is unknown. */

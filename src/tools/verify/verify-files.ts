@@ -57,7 +57,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   let lastHeight: bigint | null = null
   let isDamaged = false
   /** Whether a skipped event of the block might have changed funding parameters. */
-  let lacksParameters = false
+  let mayMissParameters = false
 
   const runOf = (marketId: string) =>
     getOrInsert(runs, marketId, () => {
@@ -75,14 +75,14 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     const isIncomplete =
       assembler.coverage?.gaps.some(({ from, kind }) => kind === 'incomplete' && from === height) ?? false
     if ((lastHeight !== null && height !== lastHeight + 1n) || isIncomplete || isDamaged) forgetAll()
-    if (lacksParameters) markets.forget()
+    if (mayMissParameters) markets.forget()
     lastHeight = height
-    takeEvents(block, isIncomplete || isDamaged || lacksParameters)
+    takeEvents(block, isIncomplete || isDamaged || mayMissParameters)
     takePayments(block, isIncomplete || isDamaged)
     // The block's missing events may be anywhere in it.
     if (isIncomplete || isDamaged) forgetAll()
     isDamaged = false
-    lacksParameters = false
+    mayMissParameters = false
   }
 
   /** Judges the payments of parties in a block, with the losses that belong to them. */
@@ -144,7 +144,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     coverage: null,
     onBlock: takeBlock,
     onLeftOut: (reason, position) => {
-      if (OF_PARAMETERS.includes(reason)) lacksParameters = true
+      if (OF_PARAMETERS.includes(reason)) mayMissParameters = true
       else if (!HARMLESS.includes(reason)) isDamaged = true
       logLeftOut(reason, position)
     },

@@ -21,11 +21,11 @@ import {
 import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
 import { builtSeriesTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
 import { readBuiltSeries } from '../queries/built-series.ts'
 import { readCounted, readEnds, type SeriesRun } from '../queries/counted-points.ts'
-import { asSteps, type Steps, type WriteStep } from '../queries-protocol.ts'
+import { asMutation, type Mutation, type Write } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
 /** Buckets read or written at a time. */
@@ -52,7 +52,7 @@ const HOLD = 'update funding_period_series_made set made_to = made_to where mark
 const DELETE_MARK = `
   delete from funding_period_series_stale where market = $1 and source = $2 and id = $3`
 
-export function lockSeries({ market, source }: SeriesRun): WriteStep {
+export function lockSeries({ market, source }: SeriesRun): Write {
   return { text: HOLD, values: [[market, source]] }
 }
 
@@ -64,20 +64,20 @@ export function lockSeries({ market, source }: SeriesRun): WriteStep {
  *
  * @returns the shortest bucket up to which all are built
  */
-export function* buildSeries(run: SeriesRun, onPoint?: () => void): Steps<bigint> {
-  const ends = yield* asSteps(readEnds(run))
+export function* buildSeries(run: SeriesRun, onPoint?: () => void): Mutation<bigint> {
+  const ends = yield* asMutation(readEnds(run))
   return yield* buildUpTo(run, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
 }
 
 /** Builds the stale buckets of a run, beside a writer of points. */
-export function* rebuildSeries(run: SeriesRun): Steps<void> {
+export function* rebuildSeries(run: SeriesRun): Mutation<void> {
   yield* buildUpTo(run, FIRST_BASE)
 }
 
-function* buildUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bigint> {
+function* buildUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Mutation<bigint> {
   const { market, source } = run
   yield lockSeries(run)
-  const built = yield* asSteps(readBuiltSeries(run))
+  const built = yield* asMutation(readBuiltSeries(run))
   const to = closed > built.to ? closed : built.to
   const changed = [...built.stale]
   if (to > built.to) changed.push({ from: built.to, to })
@@ -101,17 +101,17 @@ function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint):
     .filter((range) => range.from < range.to)
 }
 
-/** Writes the rows that a reading adds while it continues. */
-function* writing(reading: (add: (row: BucketRow) => void) => Reading<void>): Steps {
+/** Writes the rows that a query adds while it continues. */
+function* writing(query: (add: (row: BucketRow) => void) => Query<void>): Mutation {
   const rows: BucketRow[] = []
-  const steps = reading((row) => rows.push(row))
-  let step = steps.next()
+  const running = query((row) => rows.push(row))
+  let step = running.next()
   for (;;) {
     if (rows.length >= CHUNK_BUCKETS || (step.done && rows.length > 0))
       yield { table: seriesTable, rows: rows.splice(0), areNew: true }
     if (step.done) return
     const found = yield { text: step.value.text, values: valueLists(step.value) }
-    step = steps.next(found.flat())
+    step = running.next(found.flat())
   }
 }
 
@@ -127,7 +127,7 @@ export function* bucketRows(
   range: BucketRange,
   add: (row: BucketRow) => void,
   onPoint = () => {},
-): Reading<void> {
+): Query<void> {
   let index = 0n
   let bucket: Bucket | null = null
   const begin = (next: bigint, begun: Bucket | null) => {

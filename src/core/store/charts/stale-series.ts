@@ -3,7 +3,7 @@ import { nearestInt64 } from '../../domain/integers.ts'
 import { BASE, type BucketRange, baseAt, bucketRanges } from '../../domain/series-levels.ts'
 import { seriesStaleTable } from '../../resources/funding-period-data-points/table.ts'
 import type { SeriesRun } from '../queries/counted-points.ts'
-import type { Steps } from '../queries-protocol.ts'
+import type { Mutation } from '../queries-protocol.ts'
 
 /** Changes no further apart than so many buckets are one range. */
 const SLACK = 20n
@@ -26,7 +26,7 @@ export const COUNT_POINTS = `
  *
  * @returns how many points readers read instead, or an equivalent number
  */
-export function* markStale({ market, source }: SeriesRun, timestamps: readonly bigint[]): Steps<number> {
+export function* markStale({ market, source }: SeriesRun, timestamps: readonly bigint[]): Mutation<number> {
   const stale = staleRanges(timestamps)
   yield {
     table: seriesStaleTable,

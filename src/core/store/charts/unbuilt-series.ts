@@ -2,7 +2,7 @@ import { MAX_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
 import { builtSeriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { SeriesRun } from '../queries/counted-points.ts'
-import { runTogether, type Steps } from '../queries-protocol.ts'
+import { type Mutation, runTogether } from '../queries-protocol.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
 import { buildSeries } from './build-series.ts'
 import { COUNT_POINTS } from './stale-series.ts'
@@ -33,7 +33,7 @@ export type UnbuiltSeries = {
   /** Forgets everything, after an error: what was written may not be stored. */
   clear(): void
   /** Reads unknown runs before points are written to them, and the runs that a fault has left stale. */
-  learn(asked: readonly SeriesRun[]): Steps
+  learn(asked: readonly SeriesRun[]): Mutation
   /** The bucket of a run, which was learned before, up to which all are built. */
   builtTo(run: SeriesRun): bigint
   /** Adds the points of a run that were written, or are in ranges that became stale. */
@@ -41,12 +41,12 @@ export type UnbuiltSeries = {
   /**
    * Builds the series that are due, or all. Each group of runs is built in a transaction of its own.
    *
-   * @param write runs steps in such a transaction
+   * @param write runs a mutation in such a transaction
    * @param signal stops between two transactions
    */
   build(
     which: 'due' | 'all',
-    write: (steps: () => Steps) => void | Promise<void>,
+    write: (mutation: () => Mutation) => void | Promise<void>,
     signal?: AbortSignal,
   ): Promise<void>
 }
@@ -62,7 +62,7 @@ export function createUnbuiltSeries(): UnbuiltSeries {
     knowsStale = false
   }
 
-  function* learn(asked: readonly SeriesRun[]): Steps {
+  function* learn(asked: readonly SeriesRun[]): Mutation {
     const all = knowsStale ? asked : [...asked, ...(yield* runsIn(READ_STALE_RUNS))]
     knowsStale = true
     const unknown = new Map(all.map((run) => [runKey(run), run]))
@@ -74,7 +74,7 @@ export function createUnbuiltSeries(): UnbuiltSeries {
     }
   }
 
-  function* learnAll(): Steps {
+  function* learnAll(): Mutation {
     yield* learn(yield* runsIn(READ_BEGUN_RUNS))
   }
 
@@ -90,7 +90,7 @@ export function createUnbuiltSeries(): UnbuiltSeries {
 
   async function build(
     which: 'due' | 'all',
-    write: (steps: () => Steps) => void | Promise<void>,
+    write: (mutation: () => Mutation) => void | Promise<void>,
     signal?: AbortSignal,
   ): Promise<void> {
     // Whoever wrote before may have been interrupted, or have ended with an error, before it built them.
@@ -124,7 +124,7 @@ export function createUnbuiltSeries(): UnbuiltSeries {
   return { clear, learn, builtTo, note, build }
 }
 
-function* buildOne(state: UnbuiltRun): Steps {
+function* buildOne(state: UnbuiltRun): Mutation {
   state.builtTo = yield* buildSeries(state.run)
   state.points = 0
 }
@@ -136,7 +136,7 @@ const READ_STALE_RUNS = `
 const READ_BEGUN_RUNS = `
   select cast(market as text), cast(source as text) from funding_period_series_made where market = $1`
 
-function* runsIn(text: string): Steps<SeriesRun[]> {
+function* runsIn(text: string): Mutation<SeriesRun[]> {
   const [markets = []] = yield { text: READ_MARKET_IDS, values: [[]] }
   const found = yield { text, values: markets.map(([market]) => [BigInt(market!)]) }
   return found.flat().map(([market, source]) => ({ market: BigInt(market!), source: BigInt(source!) }))
@@ -148,7 +148,7 @@ const READ_BUILT_TO = `
   ) from funding_period_series_made where market = $1 and source = $2`
 
 /** Stored state of runs; unknown runs get a row, which others lock while they change points. */
-function* readStates(runs: readonly SeriesRun[]): Steps<UnbuiltRun[]> {
+function* readStates(runs: readonly SeriesRun[]): Mutation<UnbuiltRun[]> {
   const found = yield { text: READ_BUILT_TO, values: runs.map(runValues) }
   const states = runs.map((run, index): UnbuiltRun => {
     const [built, stale] = found[index]![0] ?? []

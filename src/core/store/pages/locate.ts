@@ -1,7 +1,7 @@
 import { conditionOf } from '../../model/filters.ts'
 import { type Filter, isOfAllMarkets, type Resource, type Selection, scopeOf } from '../../model/resource.ts'
 import { FIND_MARKET } from '../statements.ts'
-import type { Reading } from './page.ts'
+import type { Query } from './page.ts'
 import type { KeySpan } from './scan.ts'
 
 /** The ranges that contain a selection's rows. */
@@ -25,11 +25,7 @@ export function filtersBySpan({ filters, storage: { span } }: Resource, selectio
  *
  * @param known the number of the market, if it is known already
  */
-export function* locateRows(
-  resource: Resource,
-  selection: Selection,
-  known?: bigint,
-): Reading<Located | null> {
+export function* locateRows(resource: Resource, selection: Selection, known?: bigint): Query<Located | null> {
   if (isOfAllMarkets(resource, selection)) return { market: null, span: null }
   const { scopeBy, span } = resource.storage
   let market = known ?? null

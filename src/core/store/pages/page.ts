@@ -64,7 +64,7 @@ export type Freshness = {
 export type StoreHead = { height: string; timestamp: string }
 
 /**
- * A reading that takes several statements of one snapshot. A statement that runs once per list of values yields the
+ * A query of one or more statements in one snapshot. A statement that runs once per list of values yields the
  * rows of all of them.
  */
-export type Reading<T> = Generator<StatementOnce | StatementOfEach, T, Row[]>
+export type Query<T> = Generator<StatementOnce | StatementOfEach, T, Row[]>

@@ -13,7 +13,7 @@ import { onConnection, type Queryable, queryRows, writerConfig } from './connect
 import { withFreshConnections, withPostgresErrors } from './errors.ts'
 import { grantOnNewTables, readSharedGrants } from './grants.ts'
 import { publishOthers } from './publication.ts'
-import { runPostgresSteps } from './run-steps.ts'
+import { runPostgresMutation } from './run-sql.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 
 /** Name from which the advisory lock of schema changes is derived. */
@@ -51,7 +51,7 @@ async function upgrade(
   const version = await schemaVersion(client, address)
   const shared = version === 0 ? null : await readSharedGrants(client, address.schema)
   await runSchemaSteps(client, stepsFrom(POSTGRES_SCHEMA, version))
-  await runPostgresSteps(client, completeUpgrade(POSTGRES_SCHEMA, version, onNotice))
+  await runPostgresMutation(client, completeUpgrade(POSTGRES_SCHEMA, version, onNotice))
   if (shared !== null) await grantOnNewTables(client, address.schema, shared, onNotice)
   await client.query('delete from schema_version')
   await client.query('insert into schema_version (version) values ($1)', [newestVersion(POSTGRES_SCHEMA)])

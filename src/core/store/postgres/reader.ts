@@ -28,7 +28,7 @@ import { explainPostgresError, isConnectionCut, isConnectionLost, withPostgresEr
 import { readDeniedTable } from './grants.ts'
 import { schemaVersion } from './migrate.ts'
 import { columnsStatement, isReadAsColumns, openColumns, rowsStatement } from './page-statements.ts'
-import { runPostgresReading } from './run-steps.ts'
+import { runPostgresQuery } from './run-sql.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
@@ -132,8 +132,8 @@ export async function openPostgresReader(
         return readShortPage(query)
       }
     },
-    read: (reading) => ask((client) => snapshot(client, () => runPostgresReading(client, reading()))),
-    freshness: (since) => askShared((client) => runPostgresReading(client, readFreshness(since))),
+    read: (query) => ask((client) => snapshot(client, () => runPostgresQuery(client, query()))),
+    freshness: (since) => askShared((client) => runPostgresQuery(client, readFreshness(since))),
     openSnapshot: () =>
       openPostgresSnapshot(address, config, (client, query) =>
         readPageWithin(client, query, markets, EXPORTED_PAGE),
@@ -187,7 +187,7 @@ async function readPageWithin(
   let asColumns = isReadAsColumns(resource, markets.spread)
   for (;;) {
     const known = scope === null ? undefined : markets.numbers.get(scope)
-    const located = await runPostgresReading(client, locateRows(resource, selection, known))
+    const located = await runPostgresQuery(client, locateRows(resource, selection, known))
     if (located === null) return nothing()
     const { market, span } = located
     if (market !== null) markets.numbers.set(scope!, market)

@@ -4,7 +4,7 @@ import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, type SessionConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
-import { runPostgresReading } from './run-steps.ts'
+import { runPostgresQuery } from './run-sql.ts'
 
 /** One snapshot for all further statements. */
 export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
@@ -38,12 +38,12 @@ export async function openPostgresSnapshot(
   try {
     const storeHead = await reading(async () => {
       await client.query(BEGIN_SNAPSHOT)
-      return runPostgresReading(client, readStoreHead())
+      return runPostgresQuery(client, readStoreHead())
     })
     return {
       storeHead,
       page: (query) => reading(() => readPage(client, query)),
-      read: (several) => reading(() => runPostgresReading(client, several)),
+      read: (several) => reading(() => runPostgresQuery(client, several)),
       close,
     }
   } catch (error) {

@@ -6,7 +6,7 @@ import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, queryRows, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withPostgresErrors } from './errors.ts'
-import { runPostgresSteps } from './run-steps.ts'
+import { runPostgresMutation } from './run-sql.ts'
 
 /** How long a transaction waits for rows that a writer holds before it releases those that it holds itself, in milliseconds. */
 const ROW_LOCK_WAIT_MS = 200
@@ -55,10 +55,10 @@ export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upke
   return {
     read: ({ text, values }) => persist((asked) => queryRows(asked, text, values)),
 
-    write: (steps) =>
+    write: (mutation) =>
       persist(async (locked) => {
         await locked.query('begin')
-        const rows = await runPostgresSteps(locked, steps(), spread)
+        const rows = await runPostgresMutation(locked, mutation(), spread)
         if (rows > 0 && spread) {
           await commitEverywhere(locked)
           await locked.query('begin')

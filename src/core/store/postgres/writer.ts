@@ -5,10 +5,10 @@ import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
 import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
 import { readCoverage } from '../queries/coverage.ts'
-import type { GainedRows, Steps } from '../queries-protocol.ts'
+import type { GainedRows, Mutation } from '../queries-protocol.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../write/market-numbers.ts'
-import { writeSteps } from '../write/write-batch.ts'
+import { writeBatch } from '../write/write-batch.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, queryRows, writerConfig } from './connection.ts'
@@ -20,7 +20,7 @@ import {
   withPostgresErrors,
 } from './errors.ts'
 import { keepUnpublished, publicationOf, publish, publishOthers, publishWaiting } from './publication.ts'
-import { runPostgresReading, runPostgresSteps } from './run-steps.ts'
+import { runPostgresMutation, runPostgresQuery } from './run-sql.ts'
 
 /** The first and the longest wait before work is tried again. */
 const FIRST_RETRY_MS = 100
@@ -55,7 +55,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   let lastKnown: Coverage | null | undefined
 
   async function coverage(): Promise<Coverage | null> {
-    lastKnown = await persist(({ client }) => runPostgresReading(client, readCoverage()))
+    lastKnown = await persist(({ client }) => runPostgresQuery(client, readCoverage()))
     return lastKnown
   }
 
@@ -65,11 +65,11 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     return gained
   }
 
-  /** Runs steps in a transaction of their own. */
-  function run(steps: () => Steps): Promise<void> {
+  /** Runs a mutation in a transaction of its own. */
+  function run(mutation: () => Mutation): Promise<void> {
     return persist(async ({ client, spread }) => {
       await client.query('begin')
-      await runPostgresSteps(client, steps(), spread)
+      await runPostgresMutation(client, mutation(), spread)
       if (spread) await commitEverywhere(client, { signal, onNotice })
       else await client.query('commit')
     })
@@ -148,10 +148,10 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   ): Promise<GainedRows> {
     const gained: GainedRows = new Map()
     const known = lastKnown
-    const begun = Promise.all([client.query('begin'), runPostgresReading(client, readCoverage())])
+    const begun = Promise.all([client.query('begin'), runPostgresQuery(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runPostgresSteps(client, writeSteps(batch, markets, unbuilt), spread, gained, sent)
+    await runPostgresMutation(client, writeBatch(batch, markets, unbuilt), spread, gained, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
     if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {

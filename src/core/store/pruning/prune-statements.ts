@@ -4,7 +4,7 @@ import type { KeyValue } from '../../model/resource.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../queries/counted-points.ts'
-import type { Steps, WriteStep } from '../queries-protocol.ts'
+import type { Mutation, Write } from '../queries-protocol.ts'
 import { type PrunedTable, rangeClauses } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
@@ -14,10 +14,10 @@ import type { PruneBound, RowKey } from './prune-bound.ts'
 const POINT_TABLE = 'funding_period_data_points'
 
 /** Changes nothing, and fails for a user who may not write. */
-export const TRY_TO_WRITE: WriteStep = { text: 'update pruned set id = id where false', values: [[]] }
+export const TRY_TO_WRITE: Write = { text: 'update pruned set id = id where false', values: [[]] }
 
 /** Stores a bound of deletion, unless the stored one reaches further. */
-export function noteBound({ by, before }: PruneBound): WriteStep {
+export function noteBound({ by, before }: PruneBound): Write {
   const column = by === 'time' ? 'before_timestamp' : 'before_height'
   return {
     text: `insert into pruned (id, ${column}) values (1, $1)
@@ -52,7 +52,7 @@ export function deleteRows(
   { by, before }: PruneBound,
   after: RowKey | null,
   last: RowKey,
-): WriteStep {
+): Write {
   const range = rangeClauses(table, { after, upTo: last })
   return {
     text: `delete from ${table.name} ${range.where} and ${table.pruned[by]} < ${range.next} returning 1`,
@@ -84,7 +84,7 @@ export function oldPoints(
   after: PointKey | null,
   last: PointKey,
   seqs: readonly bigint[],
-): { read: WriteStep; delete: WriteStep } {
+): { read: Write; delete: Write } {
   const where = `where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
         and ${isOld(by, '$7')} and seq = $8`
   const ends = [...keyAfter(after), last.timestamp, last.seq]
@@ -119,7 +119,7 @@ function edge(aggregate: 'min' | 'max'): string {
 }
 
 /** Keeps others from changing the spans of periods that have points between two times until the transaction ends. */
-export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): WriteStep {
+export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): Write {
   return {
     text: `update funding_period_spans set points = points
       where market = $1 and first_timestamp <= $2 and last_timestamp >= $3`,
@@ -131,7 +131,7 @@ export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): W
  * Subtracts deleted points, given by the seqs of their periods, from the spans of these, and deletes empty
  * spans.
  */
-export function* shrinkSpans({ market }: SeriesRun, gone: readonly bigint[]): Steps {
+export function* shrinkSpans({ market }: SeriesRun, gone: readonly bigint[]): Mutation {
   const bySeq = Map.groupBy(gone, (seq) => seq)
   yield {
     text: `update funding_period_spans as span set points = span.points - $3,

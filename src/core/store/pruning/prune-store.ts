@@ -8,7 +8,7 @@ import { lockSeries, rebuildSeries } from '../charts/build-series.ts'
 import { markStale } from '../charts/stale-series.ts'
 import { readBuiltSeries } from '../queries/built-series.ts'
 import { type SeriesRun, SOURCE_NUMBERS } from '../queries/counted-points.ts'
-import { asSteps, type Steps } from '../queries-protocol.ts'
+import { asMutation, type Mutation } from '../queries-protocol.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../schema/tables.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
 import type { StoreAdmin, Upkeep } from '../store.ts'
@@ -157,7 +157,7 @@ async function prunePoints(
   const old = found.filter(([, , isOld]) => isOld === 1)
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
   const seqs = [...new Set(old.map(([, seq]) => BigInt(seq!)))]
-  const rows = await upkeep.write(function* (): Steps<number> {
+  const rows = await upkeep.write(function* (): Mutation<number> {
     // Locked before rows of a period are deleted: a writer that adds points to it changes the span later, and waits there.
     yield lockSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
     yield lockSeries(run)
@@ -168,7 +168,7 @@ async function prunePoints(
       .map(([time, seq]) => ({ timestamp: BigInt(time!), seq: BigInt(seq!) }))
       .sort((a, b) => Number(a.timestamp - b.timestamp))
     if (points.length === 0) return 0
-    const built = yield* asSteps(readBuiltSeries(run))
+    const built = yield* asMutation(readBuiltSeries(run))
     const end = built.to * BASE.nanoseconds
     yield* markStale(
       run,

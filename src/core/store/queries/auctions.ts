@@ -1,7 +1,7 @@
 import { TRADING_IS_OVER } from '../../events/market-enums.ts'
 import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../../funding/auctions.ts'
 import { wholeSecond } from '../../funding/whole-second.ts'
-import type { Reading, StoreHead } from '../pages/page.ts'
+import type { Query, StoreHead } from '../pages/page.ts'
 import { readStoreHead } from './coverage.ts'
 
 /** The requested auctions of a market: those that overlap a range, Unix nanoseconds; null for an open end. */
@@ -37,7 +37,7 @@ const READ_END = `
   from instruments where instruments.market_id = $1 and state in (${TRADING_IS_OVER.join(', ')})`
 
 /** The statements that read a market's auctions (docs/twap.md, "Auctions"), in one snapshot. Null in an empty store. */
-export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<AuctionsAt | null> {
+export function* readAuctions({ marketId, start, end }: AuctionsQuery): Query<AuctionsAt | null> {
   const storeHead = yield* readStoreHead()
   if (storeHead === null) return null
   const rows = yield { text: READ_EVENTS, values: [marketId] }

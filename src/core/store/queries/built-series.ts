@@ -1,5 +1,5 @@
 import { BASE, type BucketRange, bucketRanges, FIRST_BASE } from '../../domain/series-levels.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import type { SeriesRun } from './counted-points.ts'
 
 /** How much of a run's series is built: the buckets that end by `to`, counted in the shortest ones, but for stale ones. */
@@ -17,7 +17,7 @@ const READ_BUILT = `
     on stale.market = $1 and stale.source = $2
   where made.market = $1 and made.source = $2`
 
-export function* readBuiltSeries({ market, source }: SeriesRun): Reading<BuiltSeries> {
+export function* readBuiltSeries({ market, source }: SeriesRun): Query<BuiltSeries> {
   const rows = yield { text: READ_BUILT, values: [market, source] }
   const marked = rows.filter(([, id]) => id !== null)
   return {

@@ -1,7 +1,7 @@
 import { nearestInt64 } from '../../domain/integers.ts'
 import type { SeriesPoint } from '../../domain/series.ts'
 import type { Row } from '../../model/resource.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 
 /** The points of one source of a market, by the market's number in the store. */
@@ -43,7 +43,7 @@ export function* readCounted(
   { market, source }: SeriesRun,
   { from, to }: TimeRange,
   add: (point: SeriesPoint) => void,
-): Reading<void> {
+): Query<void> {
   const until = nearestInt64(to - 1n)
   let after = [nearestInt64(from), -1n]
   let last: string | undefined
@@ -62,7 +62,7 @@ export function* readCounted(
 }
 
 /** The times of the first and the last point of a run; null without points. */
-export function* readEnds({ market, source }: SeriesRun): Reading<{ first: bigint; last: bigint } | null> {
+export function* readEnds({ market, source }: SeriesRun): Query<{ first: bigint; last: bigint } | null> {
   const [first] = yield { text: READ_FIRST_TIMESTAMP, values: [market, source] }
   const [last] = yield { text: READ_LAST_TIMESTAMP, values: [market, source] }
   return first === undefined ? null : { first: BigInt(first[0]!), last: BigInt(last![0]!) }

@@ -1,6 +1,6 @@
 import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
 import type { Row } from '../../model/resource.ts'
-import type { Reading, StoreHead } from '../pages/page.ts'
+import type { Query, StoreHead } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 
 export const READ_STREAM = `
@@ -28,19 +28,19 @@ const COUNT_MISSING_BLOCKS = `
   where from_height >= (select began_height from stream)`
 
 /** The last block that the store holds; null in an empty store. */
-export function* readStoreHead(): Reading<StoreHead | null> {
+export function* readStoreHead(): Query<StoreHead | null> {
   const [row] = yield { text: 'select cast(height as text), cast(timestamp as text) from stream' }
   return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
 }
 
 /** How many blocks are missing or incomplete above the height that the store began with. */
-export function* readMissingBlocks(): Reading<number> {
+export function* readMissingBlocks(): Query<number> {
   const [row] = yield { text: COUNT_MISSING_BLOCKS }
   return Number(row![0])
 }
 
 /** The heights that an operator does without, ascending and without overlap. */
-export function* readAcceptedGaps(): Reading<readonly HeightRange[]> {
+export function* readAcceptedGaps(): Query<readonly HeightRange[]> {
   return merged((yield { text: READ_ACCEPTED }).map(heightRangeOf))
 }
 
@@ -86,7 +86,7 @@ const timeOf = (value: Row[number] | undefined) => (value == null ? null : BigIn
 const READ_FIRST_TIME = 'select cast(block_timestamp as text) from checkpoints order by height limit 1'
 
 /** Reads the store's coverage; null if it is empty. */
-export function* readCoverage(): Reading<Coverage | null> {
+export function* readCoverage(): Query<Coverage | null> {
   const [stream] = yield { text: READ_STREAM }
   const [first] = yield { text: READ_FIRST_TIME }
   const gaps = yield { text: READ_GAPS }

@@ -1,6 +1,6 @@
 import { type Decimal, parseDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 
 /** A period that has ended; times are Unix nanoseconds. */
@@ -32,7 +32,7 @@ export function* readEndedPeriods(
   marketId: string,
   { from, upTo, before }: EndedRange,
   visit: (period: EndedPeriod) => false | undefined,
-): Reading<void> {
+): Query<void> {
   let { start: lastStart, seq: lastSeq } = before ?? { start: upTo, seq: MAX_INT64 }
   while (from <= upTo) {
     const rows = yield { text: READ_ENDED_PERIODS, values: [marketId, lastStart, lastSeq, from, upTo] }

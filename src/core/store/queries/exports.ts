@@ -1,5 +1,5 @@
 import type { Resource } from '../../model/resource.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 
 /** The table whose rows name the markets of a resource: of data points, whose rows have numbers for them, the numbers'. */
 function namerOf({ name, storage, filters }: Resource): string {
@@ -18,7 +18,7 @@ export function* readNextMarket(
   resource: Resource,
   from: { marketId: string; inclusive: boolean } | null,
   descending: boolean,
-): Reading<string | null> {
+): Query<string | null> {
   const operator = `${descending ? '<' : '>'}${from?.inclusive === true ? '=' : ''}`
   const [row] = yield {
     text: `select ${descending ? 'max' : 'min'}(market_id) from ${namerOf(resource)}

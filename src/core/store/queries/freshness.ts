@@ -1,6 +1,6 @@
 import type { Row } from '../../model/resource.ts'
 import { READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
-import type { Freshness, Reading, StoreHead } from '../pages/page.ts'
+import type { Freshness, Query, StoreHead } from '../pages/page.ts'
 
 /** How a store stands: its last commit, and its last block; null if it has none. */
 export type StoreState = { version: StoreVersion; storeHead: StoreHead | null }
@@ -15,7 +15,7 @@ export function stateOf(row: Row): StoreState {
 }
 
 /** Reads the store's state and its changes since a known version. */
-export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
+export function* readFreshness(since: StoreVersion | null): Query<Freshness> {
   if (since !== null) {
     const found = freshnessOf(yield { text: READ_CHANGES, values: [since.version] }, since)
     if (found !== null) return found

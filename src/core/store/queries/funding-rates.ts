@@ -3,7 +3,7 @@ import { nearestInt64 } from '../../domain/integers.ts'
 import type { Interval } from '../../domain/intervals.ts'
 import { indexAt } from '../../domain/series.ts'
 import type { StoreVersion } from '../changes.ts'
-import type { PageQuery, Reading, StoreHead } from '../pages/page.ts'
+import type { PageQuery, Query, StoreHead } from '../pages/page.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
 import { type MarketPage, readMarketPage } from './market-pages.ts'
@@ -39,7 +39,7 @@ const MAX_PAGE_BUCKETS = 40_000
 const MAX_PAGE_PERIODS = 100_000
 
 /** Sums of funding rates by market and bucket. Null in an empty store. */
-export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRates | null> {
+export function* readFundingRates(query: FundingRatesQuery): Query<FundingRates | null> {
   const { storeHead, version } = yield* readFreshness(null)
   if (storeHead === null) return null
   const { nanoseconds: length } = query.interval
@@ -64,7 +64,7 @@ export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRate
   return { ...none, ...page, markets, isTooLong: false }
 }
 
-function* readRateBuckets(marketId: string, from: bigint, to: bigint, length: bigint): Reading<RateBucket[]> {
+function* readRateBuckets(marketId: string, from: bigint, to: bigint, length: bigint): Query<RateBucket[]> {
   const sums = new Map<bigint, { count: number; sum: Decimal }>()
   const range = { from: nearestInt64(from), upTo: nearestInt64(to - 1n) }
   yield* readEndedPeriods(marketId, range, ({ end, paid }) => {

@@ -3,7 +3,7 @@ import { least, MAX_INT64 } from '../../domain/integers.ts'
 import type { Resource, Row } from '../../model/resource.ts'
 import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { textOf } from '../statements.ts'
@@ -143,7 +143,7 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
  * Counts rows by resource and market; null if the store is empty. Reads one more gap, imported range and market than
  * requested, to detect whether there are more.
  */
-export function* readHoldings(query = ALL_HOLDINGS): Reading<Holdings | null> {
+export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
   const { marketId, limit } = query
   const most = (from: unknown) => (from === null ? 0n : limit === null ? MAX_INT64 : BigInt(limit) + 1n)
   const asked: MarketsAsked = {
@@ -188,7 +188,7 @@ export function* readHoldings(query = ALL_HOLDINGS): Reading<Holdings | null> {
  * Sums up spans of as many markets as are asked for at a time, of which some may have none: of no more than are shown,
  * and each machine of a cluster those of its own.
  */
-function* sumSpans({ text }: Statement, { where, values }: MarketsAsked): Reading<Row[]> {
+function* sumSpans({ text }: Statement, { where, values }: MarketsAsked): Query<Row[]> {
   const rows: Row[] = []
   let [from] = values
   const [, most] = values
@@ -218,7 +218,7 @@ function endOfLists<End extends bigint | string>(
 }
 
 /** How far old rows have been pruned; null if never. */
-export function* readPrunedBefore(): Reading<PrunedBefore | null> {
+export function* readPrunedBefore(): Query<PrunedBefore | null> {
   const [row] = yield {
     text: 'select cast(before_timestamp as text), cast(before_height as text) from pruned',
   }

@@ -1,5 +1,5 @@
 import { RESOURCES } from '../../resources/resources.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 
 export type IdKind = 'market' | 'party'
@@ -15,13 +15,13 @@ const ID_COLUMNS: Record<IdKind, readonly { name: string; table: string }[]> = {
 }
 
 /** Whether any row names a market. */
-export function* isKnownMarket(marketId: string): Reading<boolean> {
+export function* isKnownMarket(marketId: string): Query<boolean> {
   const [row] = yield { text: FIND_MARKET, values: [marketId] }
   return row !== undefined
 }
 
 /** The first ids that begin with some digits, two at most. */
-export function* findIds(kind: IdKind, digits: string): Reading<string[]> {
+export function* findIds(kind: IdKind, digits: string): Query<string[]> {
   const all = new Set<string>()
   for (const { name, table } of ID_COLUMNS[kind]) {
     const found: string[] = []

@@ -1,6 +1,6 @@
 import { greatest, least } from '../../domain/integers.ts'
 import type { Row } from '../../model/resource.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 import { READ_MARKET_DATA } from './market-data.ts'
 
@@ -28,7 +28,7 @@ export function seqOfData(data: Row | undefined): bigint | null {
 }
 
 /** The first and the last known period of a market; null if none is known. */
-export function* readKnownSeqs(marketId: string): Reading<KnownSeqs | null> {
+export function* readKnownSeqs(marketId: string): Query<KnownSeqs | null> {
   const [stored] = yield { text: READ_PERIODS_SEQS, values: [marketId] }
   const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
   const seqs = [...stored!, seqOfData(data)]

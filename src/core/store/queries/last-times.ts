@@ -1,4 +1,4 @@
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { READ_LAST_TIMESTAMP } from './counted-points.ts'
 import { ENDED_STATES } from './market-data.ts'
 
@@ -20,7 +20,7 @@ const READ_MARKETS = 'select market_id, cast(market as text) from markets order 
 const READ_ENDED_MARKETS = `select market_id from instruments where state in (${ENDED_STATES.join(', ')})`
 
 /** Reads them in one snapshot, of so many markets at most: of each two looks into an index. */
-export function* readLastTimes(mostMarkets: number): Reading<LastTimes> {
+export function* readLastTimes(mostMarkets: number): Query<LastTimes> {
   const [checkpoint] = yield { text: READ_CHECKPOINT }
   const ended = new Set((yield { text: READ_ENDED_MARKETS }).map(([marketId]) => marketId))
   const markets = yield { text: READ_MARKETS }

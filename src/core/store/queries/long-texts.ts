@@ -1,4 +1,4 @@
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import type { NamedColumn, Table, TextCell } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
 
@@ -22,7 +22,7 @@ const MAX_ROWS = 100n
  * Finds texts of a table that no event can bring, in up to 100 of its rows. The number of a text's bytes is known to both
  * databases without reading it; of its characters only those of the shorter ones are counted.
  */
-export function* readLongTexts(table: Table): Reading<LongText[]> {
+export function* readLongTexts(table: Table): Query<LongText[]> {
   const limited = table.columns.filter(({ maxLength }) => Number.isFinite(maxLength))
   if (limited.length === 0) return []
   const keys = table.columns.slice(0, table.keyLength).map(keyText)

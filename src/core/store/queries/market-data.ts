@@ -2,7 +2,7 @@ import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import type { Row } from '../../model/resource.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import { READ_STATE, type StoreVersion } from '../changes.ts'
-import type { Reading, StoreHead } from '../pages/page.ts'
+import type { Query, StoreHead } from '../pages/page.ts'
 import { columnList, columnNames } from '../pages/scan-sql.ts'
 import { stateOf } from './freshness.ts'
 
@@ -97,7 +97,7 @@ export function estimateNode(data: Row | undefined, running: Row | null): object
 /** The estimate of a market, and the last block of the snapshot; null in an empty store. */
 export function* readEstimate(
   marketId: string,
-): Reading<{ estimate: object | null; storeHead: StoreHead; version: StoreVersion } | null> {
+): Query<{ estimate: object | null; storeHead: StoreHead; version: StoreVersion } | null> {
   const [state] = yield { text: READ_STATE }
   const { storeHead, version } = stateOf(state!)
   if (storeHead === null) return null

@@ -1,11 +1,11 @@
 import type { Row } from '../../model/resource.ts'
-import type { PageQuery, Reading } from '../pages/page.ts'
+import type { PageQuery, Query } from '../pages/page.ts'
 
 /** The markets of a page, in the direction of reading. */
 export type MarketPage = { ids: string[]; more: boolean; hasRowsAtOrBefore: boolean }
 
 /** Reads a page of the markets that any row names. */
-export function* readMarketPage(query: PageQuery): Reading<MarketPage> {
+export function* readMarketPage(query: PageQuery): Query<MarketPage> {
   const { limit } = query
   const ids = yield* pageMarkets(query)
   const hasRowsAtOrBefore = yield* isAnyAtOrBefore(query)
@@ -13,7 +13,7 @@ export function* readMarketPage(query: PageQuery): Reading<MarketPage> {
 }
 
 /** The markets of a page in the direction of reading, and one more if more follow. */
-function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: PageQuery): Reading<string[]> {
+function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: PageQuery): Query<string[]> {
   // A cursor is of the one market that is asked for: nothing follows it.
   if (marketId !== undefined && cursor !== null) return []
   const start = marketId ?? (cursor?.[0] as string | undefined)
@@ -27,7 +27,7 @@ function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: Pa
 }
 
 /** Whether there is a market at or before the cursor, in reading direction. */
-function* isAnyAtOrBefore({ selection: { marketId }, descending, cursor }: PageQuery): Reading<boolean> {
+function* isAnyAtOrBefore({ selection: { marketId }, descending, cursor }: PageQuery): Query<boolean> {
   if (cursor === null) return false
   const operator = marketId !== undefined ? '=' : descending ? '>=' : '<='
   const rows: Row[] = yield {

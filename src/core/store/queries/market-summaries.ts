@@ -11,7 +11,7 @@ import {
   type Freshness,
   type Page,
   type PageQuery,
-  type Reading,
+  type Query,
   type StoreHead,
 } from '../pages/page.ts'
 import { columnList, columnNames, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
@@ -86,7 +86,7 @@ export class MarketSummaries {
   #answered: AnsweredSummaries = { name: null, height: -1n, rows: new Map() };
 
   /** The page of one snapshot. */
-  *read(query: PageQuery): Reading<Page> {
+  *read(query: PageQuery): Query<Page> {
     const cached = this.#cached
     const state = yield* readFreshness(cached?.version ?? null)
     const { storeHead, version } = state
@@ -103,7 +103,7 @@ export class MarketSummaries {
    *
    * @param known name of the last answer that the caller has; if it is not the last one given, all summaries follow
    */
-  *changed(known: string | null): Reading<ChangedSummaries | null> {
+  *changed(known: string | null): Query<ChangedSummaries | null> {
     const cached = this.#cached
     const state = yield* readFreshness(cached?.version ?? null)
     const { storeHead } = state
@@ -114,7 +114,7 @@ export class MarketSummaries {
     const changed = ids
       .map((id) => rows.get(id)!)
       .filter((row) => !isSameRow(before.get(String(row[0])), row))
-    // A reading may be repeated after its end: an answer that nobody has got is not taken for known.
+    // A query may be repeated after its end: an answer that nobody has got is not taken for known.
     const name = randomUUID()
     this.#answered = { name, height: BigInt(storeHead.height), rows }
     return { rows: changed, name }
@@ -126,7 +126,7 @@ export class MarketSummaries {
     state: Freshness,
     storeHead: StoreHead,
     ids: readonly string[],
-  ): Reading<CachedSummaries> {
+  ): Query<CachedSummaries> {
     const { version } = state
     const [gap] = yield { text: READ_LAST_GAP }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
@@ -135,7 +135,7 @@ export class MarketSummaries {
     const runs = runsOf(ids, (id) => !rows.has(id))
     if (runs.length > 0) yield* readRuns(runs, rows, averages, lastGap, at)
     const refreshed = { version, lastGap, rows, averages }
-    // A reading of an older snapshot may end after one of a newer one.
+    // A query of an older snapshot may end after one of a newer one.
     if (this.#cached === cached && rows.size <= MAX_CACHED) this.#cached = refreshed
     return refreshed
   }
@@ -146,7 +146,7 @@ function isSameRow(one: Row | undefined, other: Row): boolean {
 }
 
 /** The ids of all markets that any row names, ascending. */
-function* readAllMarkets(): Reading<string[]> {
+function* readAllMarkets(): Query<string[]> {
   const found: string[] = []
   for (let more = true; more; ) {
     const last = found.at(-1)
@@ -215,7 +215,7 @@ function* readRuns(
   averages: Map<string, RateAverages>,
   lastGap: bigint | null,
   at: bigint,
-): Reading<void> {
+): Query<void> {
   const ends = runs.map((run) => [run[0], run.at(-1)!].sort() as [string, string])
   const ids = runs.flat().map((id): [string] => [id])
   const byMarket = (found: Row[]) =>

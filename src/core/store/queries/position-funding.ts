@@ -1,7 +1,7 @@
 import { add, divide, multiply, ofInteger, parseDecimal, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import type { StoreVersion } from '../changes.ts'
-import type { Reading, StoreHead } from '../pages/page.ts'
+import type { Query, StoreHead } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
@@ -68,7 +68,7 @@ const READ_LAST_ENDED = `
  * Calculates the payments of a position for each period of a market that ended within a range. Null if the store is
  * empty.
  */
-export function* readPositionFunding(query: PositionFundingQuery): Reading<PositionFunding | null> {
+export function* readPositionFunding(query: PositionFundingQuery): Query<PositionFunding | null> {
   const { storeHead, version } = yield* readFreshness(null)
   if (storeHead === null) return null
   const { marketId, limit, after } = query
@@ -111,7 +111,7 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
 /** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */
 type StoredPeriods = { completeFrom: bigint | null; missing: MissingPeriods }
 
-function* readStored(marketId: string, from: bigint, upTo: bigint): Reading<StoredPeriods> {
+function* readStored(marketId: string, from: bigint, upTo: bigint): Query<StoredPeriods> {
   const missing = new MissingPeriods()
   const known = yield* readKnownSeqs(marketId)
   const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }

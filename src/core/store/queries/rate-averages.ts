@@ -2,7 +2,7 @@ import { add, type Decimal, divide, ofInteger, textOfDecimal, ZERO } from '../..
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Row } from '../../model/resource.ts'
 import { AVERAGE_WINDOWS } from '../../resources/rate-averages.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { keyOfPeriod } from './market-data.ts'
 
@@ -27,7 +27,7 @@ export const NO_AVERAGES: RateAverages['node'] = Object.fromEntries(
  *
  * @param running the market's period that has no end yet
  */
-export function* readRateAverages(marketId: string, running: Row | null, at: bigint): Reading<RateAverages> {
+export function* readRateAverages(marketId: string, running: Row | null, at: bigint): Query<RateAverages> {
   const sums = AVERAGE_WINDOWS.map((): Decimal | null => null)
   let until = MAX_INT64
   const changesAt = (time: bigint) => {

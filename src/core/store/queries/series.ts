@@ -16,7 +16,7 @@ import {
   LEVELS,
   type Level,
 } from '../../domain/series-levels.ts'
-import type { Reading, StoreHead } from '../pages/page.ts'
+import type { Query, StoreHead } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 import { type BuiltSeries, readBuiltSeries } from './built-series.ts'
 import { listsOf, readCounted, readEnds, type SeriesRun, SOURCE_NUMBERS } from './counted-points.ts'
@@ -67,7 +67,7 @@ const READ_BUCKETS = `
  * empty store. A bucket is built from the longest stored ones that fill it, and where none are built, or they are stale, from
  * shorter ones and points.
  */
-export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
+export function* readSeries(query: SeriesQuery): Query<SeriesAt | null> {
   const storeHead = yield* readStoreHead()
   if (storeHead === null) return null
   const none = { storeHead, series: null, tooShort: null }
@@ -121,7 +121,7 @@ function touched({ nanoseconds }: Interval, start: bigint, end: bigint): bigint 
   return indexAt(end - 1n, nanoseconds) - indexAt(start, nanoseconds) + 1n
 }
 
-function* readBuckets(run: DatedRun, range: AskedRange): Reading<SourceSeries['buckets']> {
+function* readBuckets(run: DatedRun, range: AskedRange): Query<SourceSeries['buckets']> {
   const { from, to, interval } = range
   const buckets = new Map<number, Bucket>()
   const length = interval.nanoseconds
@@ -173,7 +173,7 @@ function* readLevel(
   { seconds, nanoseconds }: Level,
   times: BucketRange,
   buckets: Map<number, Bucket>,
-): Reading<void> {
+): Query<void> {
   const ends = [times.from / nanoseconds, times.to / nanoseconds, from / nanoseconds]
   const [found] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
   const [offsets, counts, seqs, ...texts] = listsOf(found!)

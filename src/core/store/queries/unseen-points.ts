@@ -5,7 +5,7 @@ import type { KeyValue, Row, Selection } from '../../model/resource.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { BLOCKS_OF_SPAN } from '../../resources/funding-period-data-points/table.ts'
 import { filtersBySpan } from '../pages/locate.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import type { KeySpan } from '../pages/scan.ts'
 import { columnList, filterConditions } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
@@ -64,7 +64,7 @@ export type RangeQuery = LocatedRows & { limit: number; pass: Pass | null }
 export type RangeRead = { rows: PositionedRow[]; reached: EventPosition; readRows: number; pass: Pass | null }
 
 /** Reads the points of some blocks: runs of blocks say between which times these lie. */
-export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PositionRange): Reading<RangeRead> {
+export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PositionRange): Query<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
   const spans = yield spansStatement(asked, range)
   let readRows = STATEMENTS_IN_ROWS
@@ -105,7 +105,7 @@ function partOf(span: MarketSpan, selection: Selection): MarketPart {
 }
 
 /** Examines the next rows of a pass; returns the found rows with the last ones. */
-function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Reading<RangeRead> {
+function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Query<RangeRead> {
   if (pass.part === null) return yield* continueWithMarkets(pass, asked, range)
   const { part } = pass
   const [next] = yield windowStatement(part)
@@ -121,7 +121,7 @@ function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Re
 }
 
 /** Reads the next markets, up to so many rows; a market with more is read in parts. */
-function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRange): Reading<RangeRead> {
+function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRange): Query<RangeRead> {
   const runs = runsOf(range, pass.through)
   const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
   if (markets.length === 0) return finished(pass)
@@ -147,7 +147,7 @@ function* foundWith(
   range: PositionRange,
   area: Area,
   window?: Window,
-): Reading<PositionedRow[]> {
+): Query<PositionedRow[]> {
   const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1, window)
   return [...found, ...rows.map(positionedRowOf(asked))]
     .toSorted((a, b) => (isBefore(a.position, b.position) ? -1 : 1))

@@ -9,7 +9,7 @@ import {
   type Selection,
 } from '../../model/resource.ts'
 import { locateRows } from '../pages/locate.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { selectsNothing } from '../pages/scan.ts'
 import { columnList, fromClause, selectionConditions } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
@@ -59,7 +59,7 @@ export type UnseenRows = {
  * Reads rows in order of the stream; null in an empty store, or one that has less than `asOf`: a lagging replica, or a
  * restored store. The limit counts rows read, not found: the next query continues from there.
  */
-export function* readUnseenRows(query: UnseenQuery): Reading<UnseenRows | null> {
+export function* readUnseenRows(query: UnseenQuery): Query<UnseenRows | null> {
   const { resource, selection, unseen, limit, pass } = query
   let coverage = query.asOf
   if (coverage === null) {
@@ -113,7 +113,7 @@ function inGaps(resource: Resource): Resource {
   return from === undefined ? resource : { ...resource, storage: { ...resource.storage, from } }
 }
 
-function* readRange(query: RangeQuery, range: PositionRange): Reading<RangeRead> {
+function* readRange(query: RangeQuery, range: PositionRange): Query<RangeRead> {
   if (query.resource.storage.hasBlockSpans) return yield* readPoints(query, range)
   const { limit } = query
   const rows = (yield positionedRowsStatement(query, range, limit + 1)).map(positionedRowOf(query))
@@ -176,7 +176,7 @@ export function* readPosition(
   resource: Resource,
   selection: Selection,
   key: Key,
-): Reading<EventPosition | null> {
+): Query<EventPosition | null> {
   const located = yield* locateRows(resource, selection)
   if (located === null) return null
   const [row] = yield positionStatement(resource, selection, key, located.market)

@@ -18,7 +18,7 @@ import {
   StoreRefusedError,
 } from '../store.ts'
 import { checkLog, flushLog, HAS_JOURNAL } from './log-check.ts'
-import { runSqliteSteps } from './run-steps.ts'
+import { runSqliteMutation } from './run-sql.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
@@ -363,7 +363,7 @@ function migrate(connection: Connection, onNotice: (message: string) => void): v
     // Another process may have done it while this one waited for the lock.
     const from = connection.schemaVersion()
     for (const step of stepsFrom(SQLITE_SCHEMA, from)) connection.exec(step)
-    runSqliteSteps(connection, completeUpgrade(SQLITE_SCHEMA, from, onNotice))
+    runSqliteMutation(connection, completeUpgrade(SQLITE_SCHEMA, from, onNotice))
     connection.exec(
       `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SQLITE_SCHEMA)}`,
     )

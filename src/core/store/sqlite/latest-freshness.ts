@@ -2,7 +2,7 @@ import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Freshness } from '../pages/page.ts'
 import { readFreshness, type StoreState, stateOf } from '../queries/freshness.ts'
 import type { Connection } from './connection.ts'
-import { runSqliteReading } from './run-steps.ts'
+import { runSqliteQuery } from './run-sql.ts'
 
 /** The last reading of a store's state: over which connection, and SQLite's number for the last commit of another one. */
 type LastReading = { connection: Connection; dataVersion: number; unchanged: Freshness }
@@ -35,7 +35,7 @@ export class LatestFreshness {
       this.#keepForThisRound()
       return last.unchanged
     }
-    const found = runSqliteReading(connection, readFreshness(since))
+    const found = runSqliteQuery(connection, readFreshness(since))
     const isForeign =
       last?.connection === connection &&
       last.dataVersion !== dataVersion &&

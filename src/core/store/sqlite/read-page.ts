@@ -9,7 +9,7 @@ import { type Connection, isTooLong } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { readStoreState } from './latest-freshness.ts'
 import { edgesStatement, existsStatement, linesStatement } from './page-statements.ts'
-import { runSqliteReading } from './run-steps.ts'
+import { runSqliteQuery } from './run-sql.ts'
 
 /** A page, within the caller's transaction. */
 export function readPage(connection: Connection, query: PageQuery, pauses = false): Page {
@@ -17,7 +17,7 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const state = readStoreState(connection)
   const none = { ...EMPTY_PAGE, ...state }
   if (selectsNothing(resource, selection)) return none
-  const located = runSqliteReading(connection, locateRows(resource, selection))
+  const located = runSqliteQuery(connection, locateRows(resource, selection))
   if (located === null) return none
   const { market, span } = located
   const scans = pageScans(query, span, market)
@@ -38,7 +38,7 @@ export function readLines(connection: Connection, query: LinesQuery): Lines {
   const { resource, selection, limit, cursors } = query
   const none = { text: new Uint8Array(), count: 0 }
   if (selectsNothing(resource, selection)) return none
-  const found = runSqliteReading(connection, locateRows(resource, selection))
+  const found = runSqliteQuery(connection, locateRows(resource, selection))
   if (found === null) return none
   const statement = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
   const { bytes, count } = readWritten(connection, statement)

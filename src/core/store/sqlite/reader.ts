@@ -3,7 +3,7 @@ import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../s
 import { type Connection, openForReading, withSqliteErrors } from './connection.ts'
 import { LatestFreshness } from './latest-freshness.ts'
 import { readPage } from './read-page.ts'
-import { runSqliteReading } from './run-steps.ts'
+import { runSqliteQuery } from './run-sql.ts'
 import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
@@ -59,7 +59,7 @@ export function openSqliteReader(
 
   return {
     page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.askedAt),
-    read: (reading) => snapshot((from) => runSqliteReading(from, reading())),
+    read: (query) => snapshot((from) => runSqliteQuery(from, query())),
     freshness: (since) => attempt((from) => freshness.read(from, since)),
     recentFreshness: (since) => freshness.recent(since),
     openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),

@@ -16,7 +16,7 @@ const OWN_TABLES = `
     source integer not null,
     timestamp integer not null,
     seq integer not null,
-    -- Integers where these read back as the same text (run-steps.ts).
+    -- Integers where these read back as the same text (run-sql.ts).
     price any not null,
     twap any not null,
     height integer not null,

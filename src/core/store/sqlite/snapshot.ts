@@ -2,7 +2,7 @@ import { readStoreHead } from '../queries/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import { openForReading, withSqliteErrors } from './connection.ts'
 import { readLines, readPage } from './read-page.ts'
-import { runSqliteReading } from './run-steps.ts'
+import { runSqliteQuery } from './run-sql.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** Page cache: a reader that reads to the end rarely returns to a page. */
@@ -28,13 +28,13 @@ export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot 
     // The first read decides on the moment.
     const storeHead = reading(() => {
       connection.begin()
-      return runSqliteReading(connection, readStoreHead())
+      return runSqliteQuery(connection, readStoreHead())
     })
     return {
       storeHead,
       page: async (query) => reading(() => readPage(connection, query)),
       lines: async (query) => reading(() => readLines(connection, query)),
-      read: async (several) => reading(() => runSqliteReading(connection, several)),
+      read: async (several) => reading(() => runSqliteQuery(connection, several)),
       close: async () => {
         connection.close()
         if (!isReadOnly) shortenLog(path)

@@ -2,7 +2,7 @@ import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
 import { openForWriting, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
-import { runSqliteSteps } from './run-steps.ts'
+import { runSqliteMutation } from './run-sql.ts'
 
 /** A log that is empty now begins with this commit: the file holds all commits before (log-check.ts). */
 const COUNT_UPKEEP_COMMIT = `
@@ -18,13 +18,13 @@ export function openSqliteUpkeep(path: string): Upkeep {
   return {
     read: async ({ text, values }) => withSqliteErrors(path, () => connection.rows(text, values)),
 
-    write: async (steps) =>
+    write: async (mutation) =>
       withSqliteErrors(path, () => {
         // If a reader of an older snapshot prevents it, the WAL is copied later.
         if (logBytes(path) > MAX_LOG_BYTES) connection.truncateLog()
         return connection.transaction('immediate', () => {
           connection.run(COUNT_UPKEEP_COMMIT, [BigInt(logBytes(path))])
-          const rows = runSqliteSteps(connection, steps())
+          const rows = runSqliteMutation(connection, mutation())
           // Also if none: a commit that notes nothing is taken for another program's (latest-freshness.ts).
           connection.runAll(noteChanges(rows > 0 ? EVERY_CHANGE : []))
           return rows

@@ -20,14 +20,14 @@ import { changesOf, noteChanges } from '../changes.ts'
 import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { WriterProcess } from '../inspection.ts'
 import { readCoverage } from '../queries/coverage.ts'
-import type { GainedRows, Steps } from '../queries-protocol.ts'
+import type { GainedRows, Mutation } from '../queries-protocol.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../write/market-numbers.ts'
-import { writeSteps } from '../write/write-batch.ts'
+import { writeBatch } from '../write/write-batch.ts'
 import { coverageStatements, writtenCoverage } from '../write/write-coverage.ts'
 import { type Connection, openMigrated, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
-import { runSqliteReading, runSqliteSteps } from './run-steps.ts'
+import { runSqliteMutation, runSqliteQuery } from './run-sql.ts'
 
 const READ_COMMITS = `
   select cast(commits as text), cast(log_from as text), cast(upkeep_commits as text) from store_file`
@@ -175,7 +175,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
     const gained: GainedRows = new Map()
     write(() => {
-      runSqliteSteps(connection, writeSteps(batch, markets, unbuilt), gained)
+      runSqliteMutation(connection, writeBatch(batch, markets, unbuilt), gained)
       connection.runAll(coverageStatements(writtenCoverage(known.coverage, coverage)))
       connection.runAll(noteChanges(changesOf(batch)))
     })
@@ -184,9 +184,9 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   }
 
   function buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    const writeSeries = (steps: () => Steps) =>
+    const writeSeries = (mutation: () => Mutation) =>
       write(() => {
-        runSqliteSteps(connection, steps())
+        runSqliteMutation(connection, mutation())
         // Answers stay as they are; a commit that notes nothing is taken for another program's (latest-freshness.ts).
         connection.runAll(noteChanges([]))
       })
@@ -218,7 +218,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
       // Read after the counter, which upkeep may raise at any time: counted commits are then in the file.
       const isLogEmpty = logBytes(path) === 0
       return {
-        coverage: runSqliteReading(connection, readCoverage()),
+        coverage: runSqliteQuery(connection, readCoverage()),
         commits,
         upkeepCommits,
         logFrom: isLogEmpty ? commits : logFrom,

@@ -1,5 +1,5 @@
 import type { TableRow } from '../../model/table.ts'
-import type { Steps } from '../queries-protocol.ts'
+import type { Mutation } from '../queries-protocol.ts'
 import { FIND_MARKET } from '../statements.ts'
 
 /** Numbers of the markets seen, by id: they never change. */
@@ -12,7 +12,7 @@ const INSERT_MARKET = `
   on conflict (market_id) do nothing`
 
 /** Gives each market a number; the table lists every known market. */
-export function* numberMarkets(ids: Iterable<string>, markets: MarketNumbers): Steps {
+export function* numberMarkets(ids: Iterable<string>, markets: MarketNumbers): Mutation {
   const unknown = [...ids].filter((id) => !markets.has(id))
   // One after another: each takes the next number.
   for (const id of unknown) yield { text: INSERT_MARKET, values: [[id]] }

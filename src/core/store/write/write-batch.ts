@@ -4,24 +4,24 @@ import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { latestDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
 import type { UnbuiltSeries } from '../charts/unbuilt-series.ts'
-import type { Steps } from '../queries-protocol.ts'
+import type { Mutation } from '../queries-protocol.ts'
 import { marketColumn, TABLES, tableOf } from '../schema/tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
 import { writePoints } from './write-points.ts'
 import { writeProviders } from './write-providers.ts'
 
-/* The writes of a commit, in the same order on every store: each step is yielded to the store's writer, which returns its rows. */
+/* The writes of a commit, in the same order on every store: each is yielded to the store's writer, which returns its rows. */
 
 const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((table) => ({
   text: `delete from ${table.name} where height = $1 and event_index > $2 returning height`,
   deletesFrom: table,
 }))
 
-/** Rows that are written in one step, if they are created for it. */
+/** Rows that are written at once, if they are created for it. */
 const MAX_STEP_ROWS = 10_000
 
-/** The steps that write a batch's rows, within the caller's transaction. */
-export function* writeSteps(batch: Batch, markets: MarketNumbers, unbuilt: UnbuiltSeries): Steps {
+/** The mutation that writes a batch's rows, within the caller's transaction. */
+export function* writeBatch(batch: Batch, markets: MarketNumbers, unbuilt: UnbuiltSeries): Mutation {
   const { replaced } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])

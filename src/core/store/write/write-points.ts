@@ -10,7 +10,7 @@ import {
 import { markStale } from '../charts/stale-series.ts'
 import type { UnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { SeriesRun } from '../queries/counted-points.ts'
-import { runTogether, type Steps } from '../queries-protocol.ts'
+import { type Mutation, runTogether } from '../queries-protocol.ts'
 import { spansOf } from './block-spans.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
 
@@ -19,7 +19,7 @@ export function* writePoints(
   named: readonly RowOf<typeof dataPointTable>[],
   markets: MarketNumbers,
   unbuilt: UnbuiltSeries,
-): Steps {
+): Mutation {
   const points = numbered(named, markets) as PointRow[]
   // In the order of the key: neighbours are written to the same page.
   const runs = pointRuns(points).toSorted(byKey)
@@ -36,7 +36,7 @@ export function* writePoints(
 }
 
 /** Marks what new points make stale of a run's series, and notes how many are not in buckets. */
-function* noteSeriesChanges({ run, rows }: PointRun, unbuilt: UnbuiltSeries): Steps {
+function* noteSeriesChanges({ run, rows }: PointRun, unbuilt: UnbuiltSeries): Mutation {
   const end = unbuilt.builtTo(run) * BASE.nanoseconds
   const late = rows.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end)
   unbuilt.note(run, rows.length - late.length)

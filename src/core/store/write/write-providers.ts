@@ -9,7 +9,7 @@ import {
   providerTable,
   provisionTable,
 } from '../../resources/liquidity-providers/table.ts'
-import type { Steps, Values } from '../queries-protocol.ts'
+import type { Mutation, Values } from '../queries-protocol.ts'
 
 /*
  * A provider's position is that of the latest event that changed what is shown of it: market data in which its figures
@@ -74,7 +74,7 @@ const latest = (first: EventPosition, ...others: readonly (EventPosition | undef
 export function* writeProviders(
   provisions: readonly ProvisionRow[],
   lists: ReadonlyMap<string, readonly LiquidityProviderList[]>,
-): Steps {
+): Mutation {
   // Before those of this commit are written, which are followed one by one.
   const later = yield {
     text: READ_LATER_PROVISIONS,
@@ -116,7 +116,7 @@ class Moves {
 }
 
 /** Writes provisions, and moves the providers that they show. */
-function* writeProvisions(rows: readonly ProvisionRow[]): Steps<Moves> {
+function* writeProvisions(rows: readonly ProvisionRow[]): Mutation<Moves> {
   const moves = new Moves()
   if (rows.length === 0) return moves
   const provisions = yield* readProvisions(rows)
@@ -165,7 +165,7 @@ class Provisions {
 }
 
 /** All stored provisions of the providers that some rows name or take a provision from. */
-function* readProvisions(rows: readonly ProvisionRow[]): Steps<Provisions> {
+function* readProvisions(rows: readonly ProvisionRow[]): Mutation<Provisions> {
   const ids = [...new Set(rows.map((row) => row.provision_id))]
   const known = yield { text: READ_PARTY, values: ids.map((id): Values => [id]) }
   const named: Party[] = [
@@ -202,7 +202,7 @@ function moveBy(id: string, event: Provision, provisions: Provisions, moves: Mov
 }
 
 /** Writes lists that are newer than their market's stored one, row by row where it differs. */
-function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]>, moves: Moves): Steps {
+function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]>, moves: Moves): Mutation {
   const markets = [...lists.keys()]
   const known = yield { text: READ_LIST, values: markets.map((marketId): Values => [marketId]) }
   const late: Values[] = []

@@ -1,7 +1,7 @@
 import type { KeyValue, Row } from '../../model/resource.ts'
 import type { Cell, TableRow } from '../../model/table.ts'
-import type { Reading } from '../pages/page.ts'
-import { countPairs, type GainedRows, gain, type Steps, type WriteStep } from '../queries-protocol.ts'
+import type { Query } from '../pages/page.ts'
+import { countPairs, type GainedRows, gain, type Mutation, type Write } from '../queries-protocol.ts'
 import { insertText, onConflict } from '../schema/tables.ts'
 import { mergeRows } from '../write/merge-rows.ts'
 
@@ -12,27 +12,27 @@ type StatementRunner = {
 }
 
 /**
- * Runs write steps within the caller's transaction, row by row; of several rows with one key, only the final one.
+ * Runs write mutation within the caller's transaction, row by row; of several rows with one key, only the final one.
  *
  * @param gained counts rows
  */
-export function runSqliteSteps<Result>(
+export function runSqliteMutation<Result>(
   connection: StatementRunner,
-  steps: Steps<Result>,
+  mutation: Mutation<Result>,
   gained: GainedRows = new Map(),
 ): Result {
-  let step = steps.next()
-  while (!step.done) step = steps.next(runStep(connection, step.value, gained))
+  let step = mutation.next()
+  while (!step.done) step = mutation.next(runWrite(connection, step.value, gained))
   return step.value
 }
 
-function runStep(connection: StatementRunner, step: WriteStep, gained: GainedRows): Row[][] {
-  if ('text' in step) {
-    const results = step.values.map((values) => connection.rows(step.text, values.map(bound)))
-    if (step.deletesFrom !== undefined) gain(gained, step.deletesFrom, -results.flat().length)
+function runWrite(connection: StatementRunner, write: Write, gained: GainedRows): Row[][] {
+  if ('text' in write) {
+    const results = write.values.map((values) => connection.rows(write.text, values.map(bound)))
+    if (write.deletesFrom !== undefined) gain(gained, write.deletesFrom, -results.flat().length)
     return results
   }
-  const { table, rows, countNewBy } = step
+  const { table, rows, countNewBy } = write
   const insert = insertText(table)
   const upsert = `${insert} ${onConflict(table)}`
   const insertNew = `${insert} on conflict do nothing`
@@ -40,7 +40,7 @@ function runStep(connection: StatementRunner, step: WriteStep, gained: GainedRow
     table.columns.map(({ name, type }) =>
       type === 'digits' ? heldDigits(row[name] as string) : bound(row[name]!),
     )
-  const apart = step.areNew || countNewBy !== undefined ? rows : mergeRows(table, rows)
+  const apart = write.areNew || countNewBy !== undefined ? rows : mergeRows(table, rows)
   if (table.counted === undefined) {
     for (const row of apart) connection.run(upsert, valuesOf(row))
     return []
@@ -55,13 +55,13 @@ function runStep(connection: StatementRunner, step: WriteStep, gained: GainedRow
   return countNewBy === undefined ? [] : [countPairs(inserted, countNewBy)]
 }
 
-/** Runs a reading, within the caller's transaction. */
-export function runSqliteReading<T>(connection: StatementRunner, reading: Reading<T>): T {
-  let step = reading.next()
+/** Runs a query, within the caller's transaction. */
+export function runSqliteQuery<T>(connection: StatementRunner, query: Query<T>): T {
+  let step = query.next()
   while (!step.done) {
     const { text } = step.value
     // Pages are located so: a statement that runs once costs no list of its values.
-    step = reading.next(
+    step = query.next(
       'each' in step.value
         ? step.value.each.flatMap((values) => connection.rows(text, values))
         : connection.rows(text, step.value.values ?? []),

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Row } from '../../model/resource.ts'
 import type { Cell, TableRow } from '../../model/table.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Query } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
 import {
   countPairs,
   type GainedRows,
   gain,
-  type RowStep,
-  type Steps,
-  type WriteStep,
+  type Mutation,
+  type RowWrite,
+  type Write,
 } from '../queries-protocol.ts'
 import { type ColumnType, type NamedColumn, onConflict, type Table } from '../schema/tables.ts'
 import { mergeRows } from '../write/merge-rows.ts'
@@ -17,7 +17,7 @@ import { type Queryable, queryRows, rowsOnce } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'
 
-/** Rows of a step that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
+/** Rows of a write that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
 const FEW_ROWS = 500
 
 /** Statements sent before the first is answered: waiting for each would take longer than the work. */
@@ -30,7 +30,7 @@ const MAX_ROWS_AHEAD = 40_000
 const ROWS_AT_A_TIME = 4_000
 
 /**
- * Runs write steps within the caller's transaction, with one statement per table. A step without an answer is not
+ * Runs a mutation within the caller's transaction, with one statement per table. A write without an answer is not
  * waited for before the next one: round trips took longer than the work.
  *
  * @param isSpread whether the tables are distributed over a cluster (cluster.ts)
@@ -39,58 +39,58 @@ const ROWS_AT_A_TIME = 4_000
  *
  * @param sent gets the promises to await before the transaction can be trusted; without it all are awaited here
  */
-export async function runPostgresSteps<Result>(
+export async function runPostgresMutation<Result>(
   client: Queryable,
-  steps: Steps<Result>,
+  mutation: Mutation<Result>,
   isSpread = false,
   gained: GainedRows = new Map(),
   sent?: Promise<unknown>[],
 ): Promise<Result> {
   const waiting = sent ?? []
   let rowsAhead = 0
-  let step = steps.next()
+  let step = mutation.next()
   while (!step.done) {
-    const answer = runStep(client, step.value, isSpread, gained)
+    const answer = runWrite(client, step.value, isSpread, gained)
     // Of several faults the first one counts: after it the server refuses everything.
     rowsAhead += 'text' in step.value ? 0 : step.value.rows.length
     if (isAnswered(step.value) || rowsAhead >= MAX_ROWS_AHEAD) {
-      step = steps.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
+      step = mutation.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
       rowsAhead = 0
     } else {
       answer.catch(() => {})
       waiting.push(answer)
-      step = steps.next([])
+      step = mutation.next([])
     }
   }
   if (sent === undefined) await Promise.all(waiting)
   return step.value
 }
 
-type CountBy = NonNullable<RowStep['countNewBy']>
+type CountBy = NonNullable<RowWrite['countNewBy']>
 
-const isAnswered = (step: WriteStep) => 'text' in step || step.countNewBy !== undefined
+const isAnswered = (write: Write) => 'text' in write || write.countNewBy !== undefined
 
-async function runStep(
+async function runWrite(
   client: Queryable,
-  step: WriteStep,
+  write: Write,
   isSpread: boolean,
   gained: GainedRows,
 ): Promise<Row[][]> {
-  if ('text' in step) {
+  if ('text' in write) {
     const results: Row[][] = []
-    for (let at = 0; at < step.values.length; at += SENT_AHEAD) {
-      const some = step.values.slice(at, at + SENT_AHEAD)
-      results.push(...(await Promise.all(some.map((values) => queryRows(client, step.text, values)))))
+    for (let at = 0; at < write.values.length; at += SENT_AHEAD) {
+      const some = write.values.slice(at, at + SENT_AHEAD)
+      results.push(...(await Promise.all(some.map((values) => queryRows(client, write.text, values)))))
     }
-    if (step.deletesFrom !== undefined) gain(gained, step.deletesFrom, -results.flat().length)
+    if (write.deletesFrom !== undefined) gain(gained, write.deletesFrom, -results.flat().length)
     return results
   }
-  const { table, countNewBy } = step
-  if (step.areNew && !isSpread) {
-    await copyRows(client, table, step.rows)
+  const { table, countNewBy } = write
+  if (write.areNew && !isSpread) {
+    await copyRows(client, table, write.rows)
     return []
   }
-  const rows = countNewBy === undefined ? mergeRows(table, step.rows) : step.rows
+  const rows = countNewBy === undefined ? mergeRows(table, write.rows) : write.rows
   if (rows.length === 0) return []
   if (countNewBy !== undefined && !isSpread) {
     const counts = await insertNew(client, table, rows, countNewBy)
@@ -117,13 +117,13 @@ async function runStep(
   return [counts]
 }
 
-/** Runs a reading's statements one after another, within the caller's transaction if it has one. */
-export async function runPostgresReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
-  let step = reading.next()
+/** Runs a query's statements one after another, within the caller's transaction if it has one. */
+export async function runPostgresQuery<T>(client: Queryable, query: Query<T>): Promise<T> {
+  let step = query.next()
   while (!step.done) {
     const { text } = step.value
     const sent = valueLists(step.value).map((values) => queryRows(client, text, values))
-    step = reading.next((await Promise.all(sent)).flat())
+    step = query.next((await Promise.all(sent)).flat())
   }
   return step.value
 }
