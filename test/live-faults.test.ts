@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { CoreQueue, describeQueue } from '#service/live/core-queue'
 import { bufferPaths, createEventBuffer } from '#service/live/event-buffer'
+import { startReceiver } from '#service/live/receiver'
+import { startIngestionWorker } from '#service/live/start-worker'
 import { assertSays, patternOf } from './fixtures/assert-says.ts'
 import { HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
@@ -321,4 +323,13 @@ test('a store that is no database ends a service that waits for a core, with one
   writeFileSync(store, 'no database at all, but a text that is long enough')
   const args = [...liveArgs(store, join(folder, 'buffer')), '--log-level', 'warn']
   await assertFails(t, args, 'b.db: the file is not a SQLite database', 1)
+})
+
+test('a thread that fails is reported once, and stopping it waits only for its end', async () => {
+  const failed = Promise.withResolvers<Error>()
+  const ingestion = startIngestionWorker(null as never, { onMessage: () => {}, onFailed: failed.resolve })
+  await ingestion.stop()
+  await failed.promise
+  const listener = { onFile: () => {}, onState: () => {} }
+  await assert.rejects(startReceiver(null as never, listener), TypeError)
 })

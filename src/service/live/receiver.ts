@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { BufferPosition, SafeFile } from './event-buffer.ts'
@@ -72,7 +71,8 @@ export async function startReceiver(
   { onFile, onState }: ReceiverListener,
 ): Promise<Receiver> {
   const worker = new Worker(moduleBeside(import.meta.url, 'receiver-thread'), { workerData: task })
-  const ended = once(worker, 'exit')
+  // Not `once` of node:events, which rejects with the error that ends the thread.
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
   const listening = Promise.withResolvers<number>()
   let isListening = false
   worker.on('message', (message: FromReceiver) => {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { ToWorker, WorkerMessage, WorkerTask } from './worker.ts'
@@ -27,19 +26,16 @@ export function startIngestionWorker(task: WorkerTask, listener: IngestionListen
     workerData: task,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
-  let running = true
+  // Not `once` of node:events, which rejects with the error that ends the thread: that is reported by the listener.
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
   worker.on('message', (message: WorkerMessage) => listener.onMessage(message))
   worker.on('error', (error) => listener.onFailed(error as Error))
-  worker.on('exit', () => {
-    running = false
-  })
   const post = (message: ToWorker) => worker.postMessage(message)
   return {
     begin: () => post('begin'),
     stop: async () => {
-      if (!running) return
       post('stop')
-      await once(worker, 'exit')
+      await ended
     },
   }
 }
