@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
-import { createBacklog } from '#service/http/backlog'
+import { createUnsentBytes } from '#service/http/unsent-bytes'
 import { hostileBytes } from './fixtures/hostile-requests.ts'
 import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { storeOfGenerated } from './fixtures/large-stream.ts'
@@ -93,10 +93,10 @@ async function serveApart(t: TestContext, store: string): Promise<Served> {
 }
 
 test('Over the memory limit, only the address with the most unread bytes loses its oldest answer', () => {
-  const backlog = createBacklog(100)
+  const unsentBytes = createUnsentBytes(100)
   const closed: string[] = []
   const hold = (address: string, name: string, bytes: number) =>
-    backlog.hold(address, { destroy: () => closed.push(name) }, bytes)
+    unsentBytes.count(address, { destroy: () => closed.push(name) }, bytes)
   const release = hold('honest', 'h1', 30)
   release()
   hold('honest', 'h2', 30)

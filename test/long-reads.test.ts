@@ -6,7 +6,7 @@ import type { Resource, Selection } from '#core/model/resource'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
-import type { Backlog } from '#service/http/backlog'
+import type { UnsentBytes } from '#service/http/unsent-bytes'
 import type { ReadChunk } from '#service/streams/chunk'
 import type { Follower, Start } from '#service/streams/follower'
 import { Hub } from '#service/streams/hub'
@@ -267,8 +267,8 @@ describe('the unsent bytes of streams', () => {
     const { response, client } = await openUnread(t)
     let kept = 0
     let holder: { destroy(): unknown } | null = null
-    const backlog: Backlog = {
-      hold: (_, by, bytes) => {
+    const unsentBytes: UnsentBytes = {
+      count: (_, by, bytes) => {
         holder = by
         kept += bytes
         return () => {
@@ -276,7 +276,7 @@ describe('the unsent bytes of streams', () => {
         }
       },
     }
-    const follower = createStreamFollower(response, backlog, '192.0.2.1', () => {})
+    const follower = createStreamFollower(response, unsentBytes, '192.0.2.1', () => {})
     const piece = Buffer.alloc(MB / 4, 'x')
     let sent = 0
     while (kept < 2 * piece.length) {

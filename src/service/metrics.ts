@@ -34,6 +34,7 @@ export type Metrics = {
   contentType: string
 }
 
+/** A registry of its own, with the figures of the process. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]

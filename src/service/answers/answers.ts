@@ -21,8 +21,8 @@ export type Asking<Asked> = {
   /** Its end makes the answer unnecessary. */
   connection: Closing & { readonly destroyed: boolean }
   /**
-   * Emits `close` once the answer has been sent, or cannot be: the memory of its body is given back then. Null if it may be
-   * read after that, as by HTTP/2, whose connection goes on: the garbage collector gives it back.
+   * Emits `close` once the answer has been sent, or cannot be sent: the memory of its body is freed then. Null if the body
+   * may be read later than that, as by HTTP/2, whose connection goes on: the garbage collector frees it.
    */
   response: Closing | null
   sendCached(cached: CachedAnswer, storeHead: StoreHead): void
@@ -31,7 +31,8 @@ export type Asking<Asked> = {
 }
 
 /**
- * Answers a question: from memory, at once if possible, or rendered in its queue and cached. The only way to an answer.
+ * Answers a question, from the cache, at once if possible; otherwise renders it in its queue and caches it. Every answer goes
+ * this way.
  *
  * Rejects with `ApiError` (http/errors.ts) for a refused request, and with the fault that keeps the store from being read.
  */
@@ -45,6 +46,7 @@ type AnswersOptions = {
   metrics: Metrics
 }
 
+/** The answers of one service; its metrics are added to the given ones. */
 export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptions): Answers {
   const fromMemory = metrics.counter(
     'lyra_pages_from_memory_total',
@@ -65,7 +67,7 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
     return (
       cache
         .find(asking.key)
-        // Faults of the store are reported by the reading itself.
+        // The rendering that follows reports faults of the store.
         .catch(() => null)
         .then((later) => later !== null && sendCached(asking, later))
     )
@@ -91,7 +93,7 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
       else if (asking.response !== null) giveBack(rendered.body)
       const until = question.cachedUntil(asked)
       if (sent !== null && until !== null && rendered.version !== null) {
-        // Not waited for: the answer is sent, and others wait in the queue.
+        // Nobody waits for this: the answer is sent, and others wait in the queue.
         void cache?.put(asking.key, { ...sent, until, version: rendered.version })
       }
     }
@@ -106,8 +108,8 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
 }
 
 /**
- * Gives the memory of a body back at once, which must not be read any more. Left to the garbage collector, bodies would cost
- * a whole collection whenever a few dozen megabytes had accumulated.
+ * Frees the memory of a body at once; nobody may read it afterwards. Left to the garbage collector, bodies would cost a
+ * whole collection whenever a few dozen megabytes had accumulated.
  */
 function giveBack({ buffer, length }: Buffer): void {
   // Shorter ones may share their memory with others.

@@ -15,19 +15,20 @@ export type NodeAnswers = {
   vegaTime(): Promise<NodeAnswer>
 }
 
+/** Answers from a reader that stays its owner's to close. */
 export function createNodeAnswers(reader: Reader): NodeAnswers {
   const lastStoreHead = async () => (await reader.freshness(null)).storeHead
-  const withLastPosition = async (message: object) => ({
+  const withStoreHead = async (message: object) => ({
     message,
     storeHead: await lastStoreHead().catch(() => null),
   })
   const infoOf = () => ({ version: PROGRAM_VERSION, commitHash: commit() ?? '' })
   let info: object | null = null
   return {
-    ping: () => withLastPosition({}),
+    ping: () => withStoreHead({}),
     info: () => {
       info ??= infoOf()
-      return withLastPosition(info)
+      return withStoreHead(info)
     },
     vegaTime: async () => {
       const storeHead = await lastStoreHead()

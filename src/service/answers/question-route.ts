@@ -11,7 +11,7 @@ import { checkSumOf, type Question, type RenderedBody } from '../questions/quest
 import type { CachedAnswer } from './answer-cache.ts'
 import type { Answers, SentAnswer } from './answers.ts'
 
-/** Answers may be cached, but must be asked about again before they are used. */
+/** Clients may cache answers, but must validate them before each use. */
 const CACHE_CONTROL = 'no-cache'
 
 /** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
@@ -20,7 +20,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
   const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
   const readParameters = parameterReader(restParametersOf(question), isOfReference ? 'ignored' : 'refused')
   const timeNames = timeNamesOfAnswer(description)
-  /** With its times as the request wants them, which has been checked. */
+  /** The answer with its times in the form of the request, whose parameters have been checked. */
   const withTimes = (rendered: RenderedBody, target: string): RenderedBody =>
     rendered.file === undefined && hasName(queryOf(target), TIMES_PARAMETER.name)
       ? { ...rendered, body: Buffer.from(withIsoTimes(rendered.body.toString(), timeNames)), checkSum: null }
@@ -44,7 +44,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
   }
 }
 
-/** Sends a body that a question's answer has not. */
+/** Sends a body that was just rendered; returns what to cache of it, null if the client has it already. */
 export async function sendRendered(
   exchange: Exchange,
   answer: Pick<RenderedBody, 'body' | 'checkSum' | 'file'> & { storeHead: RenderedBody['storeHead'] | null },

@@ -8,7 +8,7 @@ import type { RenderThreadTask, ToRender, TransferredAnswer } from './render-thr
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
 const { store: name, isLong, isReadOnly = false, speaksGrpc } = workerData as RenderThreadTask
-// Answers that take long are waited for anyway; the others are not to wait for them.
+// Clients of long answers wait anyway; those of short ones must not wait for them.
 if (isLong) yieldToOthers()
 if (speaksGrpc) await import('../questions/page-message.ts')
 const store = findStore(name)

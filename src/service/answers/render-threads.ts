@@ -8,7 +8,7 @@ import { startThread } from './thread-calls.ts'
 /** Threads for short pages. One of 1,000 rows takes the thread that sends it a quarter of the time. */
 const SHORT_THREADS = 2
 
-/** Rows given to one thread before another one is woken. For few rows, waking another gains nothing. */
+/** Rows given to one thread before another one is woken. For few rows, it is not worth waking another thread. */
 const ROWS_AHEAD = 1_000
 
 /** Start data of a thread: the store's name, and whether it generates long answers. */
@@ -38,8 +38,8 @@ export type TransferredAnswer = Omit<RenderedBody, 'body'> & { body: Uint8Array<
 type RenderThread = Pick<Renderer, 'render' | 'isRunning' | 'close'>
 
 /**
- * Renders the answers of a store that is embedded in threads beside the one that asks, so that nothing else waits for
- * them: {@link SHORT_THREADS} for short pages, and one for all else, for which those would have to wait.
+ * Renders the answers of an embedded store in threads of their own, so that nothing else waits for them:
+ * {@link SHORT_THREADS} for short pages, and one for everything that takes longer.
  */
 export function startRenderThreads(store: string, log: Logger, options: ThreadsOptions = {}): Renderer {
   const shortThreads = Array.from({ length: SHORT_THREADS }, () =>
@@ -58,7 +58,7 @@ export function startRenderThreads(store: string, log: Logger, options: ThreadsO
   }
 }
 
-/** Has each page rendered by the first of the threads that have few rows to read, or else by the one that has the fewest. */
+/** Gives each page to the first thread that has few rows to read, or else to the one that has the fewest. */
 function sharedAmong(threads: readonly RenderThread[]): Pick<Renderer, 'render'> {
   const shares = threads.map((thread) => ({ thread, rows: 0 }))
   return {

@@ -2,10 +2,10 @@ import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { StoreUnavailableError } from '#core/store/store'
 
-/** Young generation of a thread's heap in MiB: a larger one only keeps garbage longer. */
+/** Young generation of a thread's heap in MiB: a larger one would only retain garbage longer. */
 const MAX_YOUNG_MB = 8
 
-/** How long after its end a thread is started again, unless it is asked before, in milliseconds. */
+/** How long after its end a thread is started again, unless a question comes earlier, in milliseconds. */
 const RESTART_MS = 1_000
 
 /** A thread that answers questions. */
@@ -14,7 +14,7 @@ type ThreadCalls<Asked, Answer> = {
   ask(asked: Asked): Promise<Answer>
   /** Whether the thread has loaded its code and has not ended. */
   isRunning(): boolean
-  /** Ends the thread once it has answered. */
+  /** Ends the thread once it has answered everything. */
   close(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ type ThreadOptions = {
   log: Logger
   /** Name of the thread in the log: `a thread that renders answers`. */
   what: string
-  /** Whether the thread is started with the first question: a process with very many services needs few of their threads. */
+  /** Whether the thread is started by the first question: a process with very many services needs few of their threads. */
   isLate?: boolean
 }
 
@@ -115,7 +115,7 @@ export function startThread<Asked, Answer>({
   }
 }
 
-/** An answer, and memory that goes with it to the one who has asked. */
+/** An answer, and the memory that is transferred with it. */
 export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
 
 /** Answers a thread's questions, and lets it end on request. */
@@ -127,7 +127,7 @@ export function answerCalls<Asked, Answer>(
   const say = (message: FromThread<Answer>, bytes: ArrayBuffer[] = []) => port.postMessage(message, bytes)
   port.on('message', (message: ToThread<Asked>) => {
     if (message === 'stop') {
-      // Nothing is left to wait for then: the thread ends.
+      // The thread then has nothing left to wait for, and ends.
       void onStop().finally(() => port.close())
       return
     }

@@ -15,16 +15,16 @@ import { ExportFiles } from './export-files.ts'
 import { type ExportOptions, type RunningExport, RunningExports } from './running-exports.ts'
 import { freed, sendBytes } from './send-export.ts'
 
-/** How long one may take; then it is cut off, to be resumed after its last cursor. */
+/** How long an export may take; then it is cut off, and can be resumed after its last cursor. */
 const MAX_EXPORT_MS = 15 * 60_000
 
 /**
- * What part of the bytes of a file one may have as Parquet, whose rows take a tenth of their bytes as text: its client, or
- * the proxy before it, waits until the whole is made.
+ * The part of a file's bytes that a Parquet file may have, whose rows take a tenth of their bytes as text: its client, or
+ * the proxy before it, waits until all of it is written.
  */
 const PARQUET_PART = 1 / 4
 
-/** Answers requests for exports: what fits is made whole and sent as a file, the rest as it is read. */
+/** Answers requests for exports: small ones are written to a file first, others are sent while they are read. */
 export class ExportAnswers {
   readonly #longReads: LongReads
   readonly #log: Logger
@@ -43,8 +43,8 @@ export class ExportAnswers {
   }
 
   /**
-   * Answers with all rows of a query in a format. A file has a length, a tag and ranges; what is compressed on the way
-   * has none of these, so it is sent as it is read.
+   * Answers with all rows of a query in a format. A file has a length, an entity tag and ranges; an answer that is
+   * compressed on its way has none of these, so it is sent while it is read.
    *
    * Rejects with `ApiError` (http/errors.ts), and with faults of the store.
    */
@@ -57,23 +57,23 @@ export class ExportAnswers {
     try {
       await this.#sendFile(file, headOf(query, format), exchange)
     } finally {
-      await file.letGo()
+      await file.release()
     }
   }
 
-  /** Lets the files go that are kept for who asks again. */
+  /** Releases the cached files. */
   async close(): Promise<void> {
     await this.#files.close()
   }
 
-  /** The file of all rows, which the caller holds; null if there is none. */
+  /** The file of all rows, retained for the caller; null if there is none. */
   async #fileOf(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<ExportFile | null> {
     const { socket } = exchange.request
     const { timeout = 0 } = socket
     const gone = new AbortController()
     const leave = () => gone.abort()
     exchange.response.once('close', leave)
-    // Nothing moves on the connection while the file is made.
+    // The connection is silent while the file is written.
     socket.setTimeout(0)
     try {
       const make = (abandoned: AbortSignal) => this.#make(query, format, exchange.address, abandoned)
@@ -85,7 +85,7 @@ export class ExportAnswers {
   }
 
   /**
-   * Makes all rows of a query into a file; null if they have more bytes than a file may have, or the system gives none.
+   * Writes all rows of a query to a file; null if they have more bytes than a file may have, or no file can be created.
    */
   async #make(
     query: ExportQuery,
@@ -105,7 +105,7 @@ export class ExportAnswers {
       for (let piece = await opened.next(); piece !== null; piece = await opened.next()) {
         signal.throwIfAborted()
         if (file.size + piece.length > most) {
-          await file.letGo()
+          await file.release()
           return null
         }
         await file.write(piece)
@@ -113,7 +113,7 @@ export class ExportAnswers {
       }
       return file
     } catch (error) {
-      await file?.letGo()
+      await file?.release()
       if (error instanceof NoTemporaryFileError) {
         this.#noticeNoFile(`exports are sent without a length: ${error.message}`)
         return null
@@ -126,7 +126,7 @@ export class ExportAnswers {
     }
   }
 
-  /** Sends a file, or the part of it that is asked for. */
+  /** Sends a file, or the requested range of it. */
   async #sendFile(file: ExportFile, head: ExportHead, exchange: Exchange): Promise<void> {
     const { request, response, address } = exchange
     const { storeHead, size, tag } = file

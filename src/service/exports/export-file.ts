@@ -9,7 +9,7 @@ import type { ByteRange } from '../http/ranges.ts'
 /** Bytes read at a time for a client. */
 const READ_BYTES = 64 * 1024
 
-/** The system gives no room for a temporary file. */
+/** No temporary file can be created or written, for want of disk space or rights. */
 export class NoTemporaryFileError extends Error {
   constructor(cause: unknown) {
     super(`no temporary file in ${tmpdir()}: ${(cause as Error).message}`, { cause })
@@ -18,8 +18,8 @@ export class NoTemporaryFileError extends Error {
 }
 
 /**
- * The bytes of an export, in a temporary file that has no name: nothing is left of it after a kill. Whoever reads it
- * holds it, and it is closed once nobody does.
+ * The bytes of an export, in a temporary file without a name, of which nothing is left after a kill. It is closed once all
+ * who have retained it have released it.
  */
 export class ExportFile {
   /** The last block of its snapshot. */
@@ -29,7 +29,7 @@ export class ExportFile {
   readonly #handle: FileHandle
   readonly #hash = createHash('sha256')
   #tag: string | null = null
-  #holders = 1
+  #users = 1
   #onUnused = () => {}
 
   private constructor(handle: FileHandle, storeHead: StoreHead) {
@@ -37,7 +37,7 @@ export class ExportFile {
     this.storeHead = storeHead
   }
 
-  /** Makes an empty file, which the caller holds. Rejects with {@link NoTemporaryFileError}. */
+  /** Creates an empty file, retained for the caller. Rejects with {@link NoTemporaryFileError}. */
   static async create(storeHead: StoreHead): Promise<ExportFile> {
     const path = join(tmpdir(), `lyra-export-${randomUUID()}`)
     try {
@@ -79,23 +79,23 @@ export class ExportFile {
     }
   }
 
-  /** Calls back once nobody holds it, when it is closed. */
+  /** Calls back when it is closed, since nobody retains it any more. */
   whenUnused(callback: () => void): void {
     this.#onUnused = callback
   }
 
-  /** Whether somebody reads it, beside who keeps it. */
+  /** Whether a client reads it, too, besides its place in the cache. */
   get isRead(): boolean {
-    return this.#holders > 1
+    return this.#users > 1
   }
 
-  hold(): void {
-    this.#holders += 1
+  retain(): void {
+    this.#users += 1
   }
 
-  async letGo(): Promise<void> {
-    this.#holders -= 1
-    if (this.#holders > 0) return
+  async release(): Promise<void> {
+    this.#users -= 1
+    if (this.#users > 0) return
     this.#onUnused()
     await this.#handle.close()
   }

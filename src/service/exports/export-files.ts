@@ -5,33 +5,33 @@ import type { ExportFile } from './export-file.ts'
 const CACHED_MS = 60_000
 const MAX_CACHED_MS = 5 * 60_000
 
-/** What may be remembered, files and that there is none. */
+/** Entries at most: files, and requests known to have too many rows for one. */
 const MAX_CACHED = 256
 
-/** A file that is cached, or being made; null if its rows are too many. */
+/** A cached file, or one that is being written; null if its rows are too many. */
 type CachedFile = {
   file: Promise<ExportFile | null>
-  /** Once it is made. */
+  /** Null until it is written. */
   made: { file: ExportFile | null; until: number } | null
   askedAt: number
-  /** How many wait for it; ends its writing if nobody does any more. */
+  /** Requests that wait for it; its writing is aborted when none is left. */
   waiting: number
   abandon: AbortController
 }
 
-/** Makes a file, until the signal says that nobody wants it any more; null if the rows are too many. */
+/** Writes a file; the signal is aborted when nobody wants it any more. Null if its rows are too many. */
 type Make = (abandoned: AbortSignal) => Promise<ExportFile | null>
 
 /**
- * The files of exports that were made whole, by what was asked for. Whoever asks for the same within a minute gets the
- * same file, whatever was committed since: readers ask for a file range by range. That there is none because the rows are
- * too many is remembered as long, so that it is not begun in vain each time.
+ * Files of whole exports, by request target. A client that repeats a request within a minute gets the same file, whatever
+ * was committed since, because readers ask for a file range by range. Requests with too many rows for a file are remembered
+ * for as long, so that their file is not begun in vain each time.
  */
 export class ExportFiles {
   readonly #limits: Limits['exportFiles']
-  /** By what was asked for; what was asked for last is last. */
+  /** By request target; the latest request is last. */
   readonly #cached = new Map<string, CachedFile>()
-  /** Files that are being made or not closed yet, and their bytes: until they are made, as many as they may have. */
+  /** Files that are being written or not closed yet, and their bytes: as many as they may have while they are written. */
   #files = 0
   #bytes = 0
 
@@ -40,10 +40,10 @@ export class ExportFiles {
   }
 
   /**
-   * The file for what is asked: one that is cached, or a new one. The caller holds it, and lets it go after use. Null if
-   * there is no room for it, or if its rows are too many.
+   * The file of a request, cached or new, retained for the caller, who releases it after use. Null if there is no room for
+   * it, or if its rows are too many. Rejects with the error of `make`.
    *
-   * @param make makes it, and leaves it to these files to let go. What it rejects with, this does, too.
+   * @param make writes the file; these files release it
    * @param gone aborted when the caller's client has left
    */
   async ask(asked: string, make: Make, gone: AbortSignal): Promise<ExportFile | null> {
@@ -57,19 +57,19 @@ export class ExportFiles {
     gone.addEventListener('abort', leave, { once: true })
     try {
       const file = await cached.file
-      file?.hold()
+      file?.retain()
       return file
     } finally {
       gone.removeEventListener('abort', leave)
     }
   }
 
-  /** Lets all files go; those in use are closed after it. */
+  /** Releases all files; those in use are closed after their use. */
   async close(): Promise<void> {
     for (const asked of [...this.#cached.keys()]) await this.#forget(asked)
   }
 
-  /** One of those who wait has left: what nobody waits for is not made. */
+  /** A client that waited has left: a file that nobody waits for is not written to its end. */
   #leave(asked: string, cached: CachedFile): void {
     cached.waiting -= 1
     if (cached.waiting > 0 || cached.made !== null) return
@@ -91,9 +91,9 @@ export class ExportFiles {
           file.whenUnused(() => this.#release(file.size))
         }
         cached.made = { file, until: performance.now() + MAX_CACHED_MS }
-        // The last who waited has left when it was just made.
+        // The last client that waited has left just before the end.
         if (this.#cached.get(asked) === cached) this.#forgetLater(asked, cached)
-        else void file?.letGo()
+        else void file?.release()
       },
       () => {
         this.#release(this.#limits.bytes)
@@ -108,7 +108,7 @@ export class ExportFiles {
     this.#bytes -= bytes
   }
 
-  /** Whether there is room for one more file; those that were not asked for the longest make it, if nobody reads them. */
+  /** Whether there is room for one more file. Those that nobody reads make room, the longest unused first. */
   #hasRoom(): boolean {
     const { bytes, files, allBytes } = this.#limits
     const isFull = () =>
@@ -120,7 +120,7 @@ export class ExportFiles {
     return !isFull()
   }
 
-  /** Forgets what is cached once it was not asked for long enough. */
+  /** Forgets an entry once nobody has asked for it for long enough. */
   #forgetLater(asked: string, cached: CachedFile): void {
     const until = () => Math.min(cached.askedAt + CACHED_MS, cached.made!.until)
     const look = () => {
@@ -135,6 +135,6 @@ export class ExportFiles {
     const { made, file } = this.#cached.get(asked)!
     this.#cached.delete(asked)
     const found = made === null ? await file.catch(() => null) : made.file
-    await found?.letGo()
+    await found?.release()
   }
 }

@@ -34,7 +34,7 @@ type FolderReport = { rows: number; files: number; height: bigint }
  * once it is complete and on disk; until then an earlier export remains. The next run removes the remains of an interrupted
  * one.
  *
- * @throws {ExportError} if the folder contains something else than an earlier export of the store, or a number does not fit
+ * @throws {ExportError} if the folder contains anything but an earlier export of the store, or a number does not fit
  * its decimal.
  */
 export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
@@ -107,7 +107,7 @@ function manifestIn(folder: string): Manifest | null {
   }
 }
 
-/** Whether the rows of a resource are written by market: those of which a market has many. */
+/** Whether the rows of a resource are written by market, since a market has many of them. */
 export function isWrittenByMarket({ key, scope }: Resource): boolean {
   return scope !== null || (key.length > 1 && key[0]!.column === 'market_id')
 }

@@ -28,7 +28,7 @@ export function exportParametersOf(resource: Resource): readonly Parameter[] {
   return byName([...parametersOf(resource), FORMAT_PARAMETER, ...FORM_PARAMETERS])
 }
 
-/** The parameters of the export of all markets, with those that only pages have, which are refused. */
+/** The parameters of the export of all markets, with those of pages alone, which are refused. */
 export function fullExportParametersOf(resource: Resource): readonly Parameter[] {
   const paging = parametersOf(resource).filter(
     ({ name }) => !resource.filters.some((filter) => filter.name === name),
@@ -58,7 +58,7 @@ export const isOfPagesAlone = ({ name }: Pick<Parameter, 'name'>) => NOT_PAGED.i
 /**
  * Checks a request for an export.
  *
- * @throws {ApiError} 400, as for a page, and for what only pages have.
+ * @throws {ApiError} 400, as for a page, and for parameters that only pages have.
  */
 export function exportQuery(
   resource: Resource,
@@ -71,9 +71,9 @@ export function exportQuery(
 }
 
 /**
- * Checks a request for an export over all markets: by market id, then by key; reversed where newest first is asked for.
+ * Checks a request for an export over all markets: by market id, then by key, or reversed for `newestFirst`.
  *
- * @throws {ApiError} 400, as for a page, and for what only pages have.
+ * @throws {ApiError} 400, as for a page, and for parameters that only pages have.
  */
 export function fullExportQuery(resource: Resource, values: ParameterValues): ExportQuery {
   const selection = selectionOf(resource, 'export', null, values)
@@ -94,9 +94,9 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
 }
 
 /**
- * How values are to be written.
+ * The form of values.
  *
- * @throws {ApiError} 400 for a form that the format has not.
+ * @throws {ApiError} 400 for a form that the format does not allow.
  */
 function formOf(values: ParameterValues): Pick<ExportQuery, 'times' | 'numbers'> {
   const format = (values.get(FORMAT_PARAMETER.name) ?? 'ndjson') as ExportFormat

@@ -14,7 +14,7 @@ type Exports = {
   besidePages(resource: Resource, pages: Route): Route
   /** The routes of a resource's export over all markets: its address, and one that ends in each format. */
   ofAllMarkets(resource: Resource): Route[]
-  /** Lets the files go that are kept for who asks again. */
+  /** Releases the cached files. */
   close(): Promise<void>
 }
 

@@ -13,14 +13,14 @@ const PART_ROWS = 1_000_000
 
 export type PartOptions = ParquetForm & {
   resource: Resource
-  /** The market, where rows are written by market. */
+  /** The market, if rows are written by market. */
   selection: Selection
   folder: string
   snapshot: Snapshot
   /** Rows of a file at most; whole thousands. */
   partRows?: number
   signal?: AbortSignal
-  /** Called with rows as they are written. */
+  /** Called with the number of rows as they are written. */
   onRows?: (count: number) => void
 }
 

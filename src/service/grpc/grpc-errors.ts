@@ -9,6 +9,7 @@ const CODE_NAMES =
     ' ',
   )
 
+/** The name of a gRPC code, as in metrics: `NotFound`; its number if it has none. */
 export const codeName = (code: number): string => CODE_NAMES[code] ?? String(code)
 
 /** Trailers of a failed call: the code, the message, and the details as `grpc-status-details-bin`. */

@@ -66,10 +66,11 @@ export type OpenCall = {
   run(headers: IncomingHttpHeaders): Promise<void>
 }
 
+/** A call on its stream, which has not been read yet. */
 export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
   const { stream, session, socket, address, path, method } = caller
   const { quota, open, answerSlots, countCall, mayGoOn } = calls
-  const { countRequest, backlog, trustProxy, known, explainError } = calls
+  const { countRequest, unsentBytes, trustProxy, known, explainError } = calls
   const startedAt = performance.now()
   const metadata = [':status', '200', 'content-type', 'application/grpc']
   const holds = new Set<() => void>()
@@ -145,7 +146,7 @@ export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
 
   /** Counts bytes that are kept for the client, until they are sent or the call is over. */
   function hold(bytes: number): () => void {
-    const release = backlog.hold(address, trustProxy ? stream : session, bytes)
+    const release = unsentBytes.count(address, trustProxy ? stream : session, bytes)
     holds.add(release)
     return () => {
       release()

@@ -1,11 +1,11 @@
 import type { Reader } from '#core/store/store'
 import type { Answers } from '../answers/answers.ts'
-import type { Backlog } from '../http/backlog.ts'
 import type { Connections } from '../http/connections.ts'
 import type { ExplainError } from '../http/errors.ts'
 import type { KnownStoreHead } from '../http/exchange.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { IngestionState, StoreHealth } from '../http/readiness.ts'
+import type { UnsentBytes } from '../http/unsent-bytes.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Account } from '../quotas.ts'
 
@@ -14,7 +14,7 @@ export type GrpcOptions = {
   reader: Reader
   answers: Answers
   connections: Connections
-  backlog: Backlog
+  unsentBytes: UnsentBytes
   countRequest: CountRequest
   explainError: ExplainError
   metrics: Metrics

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Account } from '../quotas.ts'
-import type { Backlog } from './backlog.ts'
 import { countedAddress } from './client-address.ts'
 import type { ApiError } from './errors.ts'
+import type { UnsentBytes } from './unsent-bytes.ts'
 
 /** Requests that a client may send ahead of the answers; one that sends more is cut off. */
 const MAX_SENT_AHEAD = 16
@@ -51,7 +51,7 @@ type ClientConnection = {
 }
 
 type ConnectionsOptions = {
-  backlog: Backlog
+  unsentBytes: UnsentBytes
   /** Connections at a time. */
   slots: number
   /** The address that a request counts for. */
@@ -59,7 +59,13 @@ type ConnectionsOptions = {
   account: Account
 }
 
-export function createConnections({ backlog, slots, addressOf, account }: ConnectionsOptions): Connections {
+/** The connections of a service: at most `slots` in all, of which no address takes more than its share while others wait. */
+export function createConnections({
+  unsentBytes,
+  slots,
+  addressOf,
+  account,
+}: ConnectionsOptions): Connections {
   const known = new WeakMap<Duplex, ClientConnection>()
   const quota = account.quota<Socket>({ slots, choose: idlest })
 
@@ -90,7 +96,7 @@ export function createConnections({ backlog, slots, addressOf, account }: Connec
     }
     if (connection.waiting.length >= MAX_SENT_AHEAD) socket.destroy()
     if (socket.destroyed) return
-    const release = backlog.hold(address, socket, REQUEST_BYTES)
+    const release = unsentBytes.count(address, socket, REQUEST_BYTES)
     await new Promise<void>((resolve) => connection.waiting.push(resolve))
     release()
   }

@@ -61,12 +61,15 @@ export function errorBody({ code, message, detail }: Pick<ApiError, 'code' | 'me
 const invalidArgument = (code: number, message: string, inner: string) =>
   new ApiError(400, GRPC.invalidArgument, 'InvalidArgument error', { detail: { code, message, inner } })
 
+/** 429: an address has sent more requests than its rate allows. */
 export const tooManyRequests = (headers: Record<string, string>) =>
   new ApiError(429, GRPC.resourceExhausted, 'api request rate limit exceeded', { headers })
 
+/** 431. */
 export const headersTooLarge = () =>
   new ApiError(431, GRPC.invalidArgument, 'the request line and headers are over 16 KiB; send less')
 
+/** 400 for a request that is not valid HTTP, or whose target cannot be read. */
 export const malformedRequest = (what: string, headers: Record<string, string> = {}) =>
   new ApiError(400, GRPC.invalidArgument, what, { headers })
 
@@ -81,6 +84,7 @@ export const notFound = (known = onlyLists(LISTS.map(wordsOf), ' (/docs describe
 /** The methods of every known path. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 
+/** 405, with the methods that every path allows. */
 export const methodNotAllowed = () =>
   new ApiError(405, GRPC.unimplemented, 'Method Not Allowed', { headers: { Allow: ALLOWED_METHODS } })
 
@@ -95,6 +99,7 @@ export const missingFilter = (names: readonly FilterName[]) =>
     `${names.join(' or ')}${names.length === 2 ? ' or both' : ''} must be provided`,
   )
 
+/** 400 for an operation that needs a market. */
 export const missingMarketId = () =>
   invalidArgument(
     DETAIL.missingMarketId,
@@ -102,9 +107,11 @@ export const missingMarketId = () =>
     'a market id must be given: 64 hex digits',
   )
 
+/** 400, with the value that was sent. */
 export const invalidMarketId = (value: string) =>
   invalidArgument(DETAIL.general, 'invalid market ID', `${quoted(value)} is not 64 hex digits`)
 
+/** 400, with the value that was sent. */
 export const invalidPartyId = (value: string) =>
   invalidArgument(
     DETAIL.general,
@@ -122,6 +129,7 @@ export const invalidTraderId = (value: string) =>
       : `${quoted(value)} is not 64 hex digits`,
   )
 
+/** 400; `inner` says which parameter of the page is wrong, and why. */
 export const invalidPagination = (inner: string) =>
   invalidArgument(DETAIL.invalidPagination, 'invalid pagination', inner)
 
@@ -132,8 +140,10 @@ export const unavailable = (message: string, retryAfter = 1) =>
 /** Refusals that only gRPC has. */
 export const tooManyCalls = () => unavailable('too many calls are open; try again later')
 
+/** 404 for a health check of a service that is not here. */
 export const unknownService = () => new ApiError(404, GRPC.notFound, 'there is no such service')
 
+/** 501 (UNIMPLEMENTED), with the methods that there are. */
 export const unknownMethod = (path: string) =>
   new ApiError(
     501,
@@ -141,19 +151,24 @@ export const unknownMethod = (path: string) =>
     `there is no method ${quoted(path)}: ${onlyLists(LISTS.flatMap(({ grpcMethod }) => grpcMethod ?? []))}`,
   )
 
+/** 501 (UNIMPLEMENTED). */
 export const compressedRequest = (encoding: string) =>
   new ApiError(501, GRPC.unimplemented, `grpc-encoding must be identity, not ${quoted(encoding)}`)
 
+/** RESOURCE_EXHAUSTED: `bytes` as its prefix declares them. */
 export const messageTooLarge = (bytes: number, most: number) =>
   new ApiError(429, GRPC.resourceExhausted, `the request has ${bytes} bytes, more than the ${most} allowed`)
 
 /** An invalid gRPC request. */
 export const protocolError = (what: string) => new ApiError(500, GRPC.internal, what)
 
+/** DEADLINE_EXCEEDED. */
 export const tooLate = (what: string) => new ApiError(504, GRPC.deadlineExceeded, what)
 
+/** 503 until the first block is stored. */
 export const emptyStore = () => unavailable('the store has no block yet; try again later')
 
+/** 500: the client gets the id of the request, under which the log has the cause. */
 export const internalError = (requestId: string) =>
   new ApiError(500, GRPC.internal, 'Internal error', {
     detail: { code: DETAIL.general, message: 'internal error', inner: requestId },
@@ -171,6 +186,7 @@ const DAMAGE_RETRY_S = 600
 /** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */
 export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
 
+/** @param onDamage called for each answer that a damaged store could not give */
 export function createExplainError(log: Logger, onDamage: () => void): ExplainError {
   // While a database is unreachable, every request fails.
   const noteUnavailable = countedNotice((message) => log.warn(message))

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { onOneLine } from '#core/model/field'
 import type { StoreHead } from '#core/store/pages/page'
 import type { Metrics } from '../metrics.ts'
-import type { Backlog } from './backlog.ts'
 import { type CorsOrigins, corsHeaders } from './cors.ts'
 import { type ApiError, errorBody } from './errors.ts'
 import { hasName, queryOf } from './query-string.ts'
+import type { UnsentBytes } from './unsent-bytes.ts'
 
 export const JSON_TYPE = 'application/json'
 
@@ -31,6 +31,7 @@ export type KnownStoreHead = { storeHead: StoreHead | null }
 /** Counts an answer. */
 type CountAnswer = (seconds: number, route: string, method: string, status: string) => void
 
+/** Adds the histogram of answers, and returns what counts one. */
 export const addAnswerMetrics = (metrics: Metrics): CountAnswer =>
   metrics.durations('lyra_http_request_duration_seconds', 'Time from a request to its response.', [
     'route',
@@ -42,7 +43,7 @@ export const addAnswerMetrics = (metrics: Metrics): CountAnswer =>
 export type Exchanges = {
   known: KnownStoreHead
   corsOrigins: CorsOrigins
-  backlog: Backlog
+  unsentBytes: UnsentBytes
   countAnswer: CountAnswer
   /** Whether the server closes each connection after the answer in progress. */
   isClosing(): boolean
@@ -136,7 +137,7 @@ export class Exchange {
       // The system has nearly always taken everything.
       const { socket } = this.request
       if (socket.writableLength > 0) {
-        this.response.once('close', this.#shared.backlog.hold(this.address, socket, body.length))
+        this.response.once('close', this.#shared.unsentBytes.count(this.address, socket, body.length))
       }
     }
     this.#count(status)

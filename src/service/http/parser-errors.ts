@@ -37,6 +37,7 @@ export type ParserErrorsOptions = {
   findRoute: FindRoute
 }
 
+/** Answers for one server: its connections, routes and allowed origins. */
 export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
   const { known, corsOrigins, connections, countRequest, findRoute } = options
   const answered = new WeakSet<Duplex>()

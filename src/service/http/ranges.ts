@@ -34,6 +34,7 @@ export function fileAsked(headers: IncomingHttpHeaders, tag: string, size: numbe
   return only === undefined || others.length > 0 ? 'whole' : only
 }
 
+/** 412. */
 export const changedFile = () =>
   new ApiError(
     412,
@@ -41,6 +42,7 @@ export const changedFile = () =>
     'the file has changed since the one that If-Match names; ask for it without If-Match',
   )
 
+/** 416, with the size of the file, bytes. */
 export const unsatisfiableRange = (size: number) =>
   new ApiError(416, GRPC.outOfRange, `the range begins after the end of the file, which has ${size} bytes`, {
     headers: { 'Content-Range': `bytes */${size}` },

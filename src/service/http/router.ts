@@ -22,6 +22,7 @@ const NAMED_FOLDERS = /^\/api\/v2\/(?:stream|export)\//
 /** A target may be an address (RFC 9112, 3.2.2). */
 const ADDRESS = /^https?:\/\/[^/]*(?=\/)/
 
+/** Finds routes by whole paths first, then by the part before a parameter. */
 export function createRouter(routes: readonly Route[]): FindRoute {
   const whole = new Map<string, Route>()
   const withParameter = new Map<string, Route>()

@@ -70,6 +70,7 @@ export function dateRangeOf(values: ParameterValues): { start: bigint | null; en
   return { start: timeOf('startTimestamp'), end: timeOf('endTimestamp') }
 }
 
+/** The query parameter of a filter. */
 export const filterParameter = ({ name, type, meaning }: Filter): Parameter => ({
   name,
   type: TYPES[type],

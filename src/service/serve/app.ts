@@ -9,7 +9,6 @@ import { questionRoute } from '../answers/question-route.ts'
 import type { Renderer } from '../answers/renderer.ts'
 import { createExports } from '../exports/export-route.ts'
 import type { GrpcOptions } from '../grpc/options.ts'
-import { createBacklog } from '../http/backlog.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { watchCluster } from '../http/cluster-watch.ts'
 import { createConnections } from '../http/connections.ts'
@@ -26,6 +25,7 @@ import { createRouter } from '../http/router.ts'
 import { staticRoutes } from '../http/static-routes.ts'
 import { addStoreMetrics } from '../http/store-metrics.ts'
 import { requestTaker } from '../http/take-requests.ts'
+import { createUnsentBytes } from '../http/unsent-bytes.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { QUESTIONS } from '../questions/questions.ts'
 import { createAccount } from '../quotas.ts'
@@ -78,10 +78,18 @@ export type App = {
   /** The parts that gRPC shares with this application. */
   shared: Pick<
     GrpcOptions,
-    'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError' | 'health' | 'known'
+    | 'answers'
+    | 'connections'
+    | 'unsentBytes'
+    | 'countRequest'
+    | 'account'
+    | 'explainError'
+    | 'health'
+    | 'known'
   >
 }
 
+/** Puts the parts of a service together. Nothing listens yet; the reader, renderer and log stay their owner's to close. */
 export function createApp(options: AppOptions): App {
   const { reader, renderer, longReads, log, ingestion, corsOrigins } = options
   const metrics = createMetrics()
@@ -94,7 +102,7 @@ export function createApp(options: AppOptions): App {
   build.set({ version: options.version, revision: commit() ?? '' }, 1)
   const health: StoreHealth = { isDamaged: false }
   addReadinessMetrics(metrics, reader, ingestion, health)
-  const backlog = createBacklog()
+  const unsentBytes = createUnsentBytes()
   const limits = { ...LIMITS, ...options.limits }
   const account = createAccount((address) => {
     if (options.trustProxy) return
@@ -103,7 +111,7 @@ export function createApp(options: AppOptions): App {
     )
   })
   const connections = createConnections({
-    backlog,
+    unsentBytes,
     account,
     slots: limits.connections,
     addressOf: (request) => clientAddress(request, options.trustProxy),
@@ -136,7 +144,7 @@ export function createApp(options: AppOptions): App {
     queue: queues.short,
     longReads,
     commitsTo: options.commitsTo,
-    backlog,
+    unsentBytes,
     metrics,
     limits,
     log,
@@ -173,7 +181,7 @@ export function createApp(options: AppOptions): App {
     exchanges: {
       known,
       corsOrigins,
-      backlog,
+      unsentBytes,
       countAnswer: addAnswerMetrics(metrics),
       isClosing: () => isClosing,
     },
@@ -205,6 +213,6 @@ export function createApp(options: AppOptions): App {
       await closed
       await exports.close()
     },
-    shared: { answers, connections, backlog, countRequest, account, explainError, health, known },
+    shared: { answers, connections, unsentBytes, countRequest, account, explainError, health, known },
   }
 }

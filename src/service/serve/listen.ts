@@ -28,7 +28,7 @@ export async function listen(
   flag: '--port' | '--grpc',
 ): Promise<string> {
   try {
-    server.listen({ host, port, backlog: MAX_WAITING_CONNECTIONS })
+    server.listen({ host, port, unsentBytes: MAX_WAITING_CONNECTIONS })
     await once(server, 'listening')
   } catch (error) {
     throw explainListenError(error, host, port, flag)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { Backlog } from '../http/backlog.ts'
 import { errorBody, GRPC } from '../http/errors.ts'
+import type { UnsentBytes } from '../http/unsent-bytes.ts'
 import { type Follower, SILENCE_MS } from './follower.ts'
 
 /** Bytes that may wait for a slow client, beyond those that the system has accepted. */
@@ -32,14 +32,14 @@ export type StreamFollower = Follower & {
 /**
  * Creates the follower that writes to a response whose head has been sent.
  *
- * @param backlog memory used for clients that do not read
+ * @param unsentBytes memory used for clients that do not read
  *
  * @param address the client's address, for counting
  * @param onDropped called with a follower that is too far behind
  */
 export function createStreamFollower(
   response: ServerResponse,
-  backlog: Backlog,
+  unsentBytes: UnsentBytes,
   address: string,
   onDropped: () => void,
 ): StreamFollower {
@@ -84,7 +84,7 @@ export function createStreamFollower(
   function count(): void {
     const sent = response.destroyed ? written : written - response.writableLength
     while (unsent.length > 0 && unsent[0]!.end <= sent) unsent.shift()!.release?.()
-    for (const piece of unsent) piece.release ??= backlog.hold(address, socket!, piece.bytes)
+    for (const piece of unsent) piece.release ??= unsentBytes.count(address, socket!, piece.bytes)
   }
 
   response.on('drain', count)

@@ -6,7 +6,6 @@ import { LISTS, RESOURCES } from '#core/resources/resources'
 import type { StoreHead } from '#core/store/pages/page'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { listenForCommits } from '../commits.ts'
-import type { Backlog } from '../http/backlog.ts'
 import { ApiError, emptyStore, unavailable } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Limits } from '../http/limits.ts'
@@ -14,6 +13,7 @@ import { streamPath } from '../http/paths.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import type { Queue } from '../http/queue.ts'
 import type { Route } from '../http/router.ts'
+import type { UnsentBytes } from '../http/unsent-bytes.ts'
 import type { Metrics } from '../metrics.ts'
 import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
 import type { Account } from '../quotas.ts'
@@ -35,7 +35,7 @@ type StreamRoutesOptions = {
   /** Reads what followers are sent. */
   longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
   commitsTo: string
-  backlog: Backlog
+  unsentBytes: UnsentBytes
   metrics: Metrics
   limits: Pick<Limits, 'streams' | 'selections'>
   log: Logger
@@ -66,8 +66,9 @@ type OfferedStream = {
   ask(values: ParameterValues, lastIdHeader: string): Promise<AskedStream>
 }
 
+/** The streams of one service; they share the slots, the unsentBytes and one hub. */
 export function createStreams(options: StreamRoutesOptions): Streams {
-  const { reader, queue, longReads, backlog, metrics, limits, log, account } = options
+  const { reader, queue, longReads, unsentBytes, metrics, limits, log, account } = options
   const hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
   const summaryFeed = new SummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
@@ -95,7 +96,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       return
     }
     response.write(RETRY)
-    const created = createStreamFollower(response, backlog, address, () => dropped.inc())
+    const created = createStreamFollower(response, unsentBytes, address, () => dropped.inc())
     follower = created
     open.add(created)
     response.once('close', () => {
