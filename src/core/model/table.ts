@@ -64,12 +64,19 @@ export type Table<Row extends TableRow = TableRow> = {
   /** Which rows `lyra prune` deletes; absent: none. */
   pruned?: PruneColumns
   /**
-   * A boolean column: a row in which it is true stands over one in which it is false, whatever their places; of two in which it
+   * A boolean column: a row in which it is true stands over one in which it is false, whatever their positions; of two in which it
    * is false, the earlier one stands.
    */
   fullIf?: string
   /** Whether the rows of a block that came in part go when it comes again whole. */
   goesWithBlock?: true
+  /**
+   * What else follows from its rows, so that they are not merely written and pruned row by row: `series`, with spans and
+   * charts of each market and source; `providers`, whose rows show the parties that they name.
+   */
+  follows?: 'series' | 'providers'
+  /** Whether a row may come from another market: a commit that writes it may change the lists of both. */
+  movesBetweenMarkets?: true
   /**
    * On several machines: the column by whose values the rows are spread, or `everywhere`: they are few, and others are
    * joined with them; or `nowhere`: the first machine alone holds the table.

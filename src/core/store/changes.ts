@@ -79,9 +79,9 @@ export function changesOf(batch: Batch): Change[] {
       changes.set(`${name} ${scope}`, { resource: name, scope })
   }
   for (const [name, rows] of batch.rows) {
-    const column = marketColumn(tableOf(name))
-    // A provision may come from another market, whose page shows it no more.
-    if (column === undefined || name === 'liquidity_provisions') add(name, null)
+    const table = tableOf(name)
+    const column = marketColumn(table)
+    if (column === undefined || table.movesBetweenMarkets) add(name, null)
     else for (const scope of rows.markets(column)) add(name, scope)
   }
   for (const scope of batch.liquidityProviderLists.keys()) add('liquidity_provider_lists', scope)

@@ -11,7 +11,7 @@ import { encodeStreamCursor } from './stream-cursor.ts'
 /** Rows that are sent at a time, at most; fewer if they are long. */
 export const STREAM_CHUNK_ROWS = 500
 
-/** Reads the next events of a stream, once it is their turn; null if the store does not hold as much. */
+/** Reads the next events of a stream, when its queue lets it; null if the store has less than the query supposes. */
 export type ReadChunk = (query: UnseenQuery, readClass: ReadClass) => Promise<Chunk | null>
 
 /** The next events of a stream. */
@@ -19,13 +19,13 @@ export type Chunk = {
   bytes: Buffer
   /** The coverage when the chunk was read. */
   coverage: Coverage
-  /** The ranges missing after it. */
+  /** What is unseen after it. */
   unseen: Unseen
-  /** A reading that is to be continued with the next chunk; null if none is. */
+  /** The pass that the next chunk continues; null if there is none. */
   pass: Pass | null
-  /** Whether all that the store holds has been read. */
+  /** Whether everything stored has been read. */
   isLast: boolean
-  /** Rows of the present length that make a piece. */
+  /** Rows of this length that fill a piece. */
   limit: number
 }
 
@@ -75,7 +75,7 @@ function eventsText(
   }
 }
 
-/** By so much a position within an event is longer: a few ids. */
+/** Bytes by which a position within an event is longer: a few ids. */
 const MAX_IDS_BYTES = 512
 
 /**

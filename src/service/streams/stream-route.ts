@@ -66,7 +66,7 @@ type OfferedStream = {
   ask(values: ParameterValues, lastIdHeader: string): Promise<AskedStream>
 }
 
-/** The streams of one service; they share the slots, the unsentBytes and one hub. */
+/** The streams of one service; they share the slots, the limit of unsent bytes and one hub. */
 export function createStreams(options: StreamRoutesOptions): Streams {
   const { reader, queue, longReads, unsentBytes, metrics, limits, log, account } = options
   const hub = new Hub({ reader, onNotice: (message) => log.warn(message) })

@@ -27,6 +27,7 @@ export const dataPointTable = defineTable({
     ...positionColumns,
   },
   key: ['market', 'source', 'timestamp', 'seq'],
+  follows: 'series',
   spread: 'market',
 })
 

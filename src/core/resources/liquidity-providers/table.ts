@@ -25,6 +25,8 @@ export const provisionTable = defineTable({
   },
   key: ['provision_id'],
   spread: 'everywhere',
+  follows: 'providers',
+  movesBetweenMarkets: true,
 })
 
 /** From which market data a market's list of providers is. */

@@ -92,7 +92,7 @@ export async function pruneStore(
       })
     }
     for (const table of PRUNED_TABLES) {
-      if (table === dataPointTable) continue
+      if (table.follows === 'series') continue
       await walk<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
     }
     for (const [number] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
@@ -103,7 +103,7 @@ export async function pruneStore(
           const chunk = await prunePoints(upkeep, bound, run, after, isDryRun)
           stale += isDryRun ? 0 : chunk.rows
           if (stale < (chunk.last === null ? 1 : MOST_STALE)) return chunk
-          await remake(upkeep, run)
+          await rebuild(upkeep, run)
           stale = 0
           return chunk
         })
@@ -133,7 +133,7 @@ async function pruneRows(
   return { rows, last: next }
 }
 
-async function remake(upkeep: Upkeep, run: SeriesRun): Promise<void> {
+async function rebuild(upkeep: Upkeep, run: SeriesRun): Promise<void> {
   await upkeep.write(function* () {
     yield* rebuildSeries(run)
     // No answer changes.

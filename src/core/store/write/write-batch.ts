@@ -30,8 +30,9 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, unbuilt: Unbui
   yield* numberMarkets(batchMarkets(batch), markets)
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name)
-    if (rows === undefined || table === provisionTable) continue
-    if (table === dataPointTable) {
+    // Providers follow from all else that is written.
+    if (rows === undefined || table.follows === 'providers') continue
+    if (table.follows === 'series') {
       yield* writePoints(rowsOf(batch, dataPointTable), markets, unbuilt)
       continue
     }
