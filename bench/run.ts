@@ -1,11 +1,12 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART,PART`: some parts of it (pages, lists, series, export, company, live, explorer, grpc, intake, import, postgres); no results are written.
+// `npm run bench -- --only PART,PART`: some parts of it (pages, lists, series, export, company, live, explorer, grpc, intake, import, postgres).
+// `npm run bench -- --against REVISION [--only PART,PART]`: in turns with another commit, figures side by side.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
-import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureWebBuilt } from '../scripts/build-web.ts'
+import { benchAgainst } from './against.ts'
 import { measureBesideIntake, measureCompany } from './company.ts'
 import { measureDatabasePages } from './database-pages.ts'
 import { measureExplorer } from './explorer.ts'
@@ -47,11 +48,37 @@ const { values } = parseArgs({
     paths: { type: 'string' },
     url: { type: 'string', default: 'http://127.0.0.1:3008' },
     only: { type: 'string' },
+    against: { type: 'string' },
   },
 })
 
-if (values.peer === undefined) await benchAgainstLimits()
-else await benchAgainstPeer(values.peer, values.paths)
+type Add = (...figures: Figure[]) => void
+
+/** The parts of the benchmark, in their order. */
+const PARTS: Record<string, (add: Add) => Promise<void>> = {
+  pages: benchPages,
+  lists: benchLists,
+  series: benchSeries,
+  export: benchExport,
+  company: benchCompany,
+  live: benchLive,
+  explorer: benchExplorer,
+  grpc: benchGrpc,
+  intake: benchIntake,
+  import: benchImport,
+  postgres: benchPostgres,
+}
+
+const chosen = values.only?.split(',') ?? Object.keys(PARTS)
+const unknown = chosen.filter((name) => !Object.hasOwn(PARTS, name))
+if (unknown.length > 0) {
+  console.error(
+    `bench: there is no part ${unknown.join(', ')}; --only takes some of ${Object.keys(PARTS).join(', ')}`,
+  )
+  process.exitCode = 2
+} else if (values.peer !== undefined) await benchAgainstPeer(values.peer, values.paths)
+else if (values.against !== undefined) await benchAgainst(values.against, chosen)
+else await benchAgainstLimits()
 
 async function benchAgainstPeer(peer: string, paths: string | undefined): Promise<void> {
   if (paths === undefined || !existsSync(paths)) {
@@ -72,41 +99,12 @@ async function benchAgainstLimits(): Promise<void> {
     console.log(formatFigures(added))
     figures.push(...added)
   }
-  const parts = {
-    pages: benchPages,
-    lists: benchLists,
-    series: benchSeries,
-    export: benchExport,
-    company: benchCompany,
-    live: benchLive,
-    explorer: benchExplorer,
-    grpc: benchGrpc,
-    intake: benchIntake,
-    import: benchImport,
-    postgres: benchPostgres,
-  }
-  const only = values.only?.split(',')
-  const unknown = only?.filter((name) => !Object.hasOwn(parts, name)) ?? []
-  if (unknown.length > 0) {
-    console.error(
-      `bench: there is no part ${unknown.join(', ')}; --only takes some of ${Object.keys(parts).join(', ')}`,
-    )
-    process.exitCode = 2
-    return
-  }
   mkdirSync(WORK, { recursive: true })
-  for (const [name, bench] of Object.entries(parts)) {
-    if (only === undefined || only.includes(name)) await bench(add)
-  }
+  for (const name of chosen) await PARTS[name]!(add)
   console.log(`\n${formatFigures(figures)}`)
   const short = figures.filter((entry) => meetsTarget(entry) === false)
   console.log(`\n${figures.length} figures, ${short.length} short of their target`)
-  if (values.only !== undefined) return
-  const result = { date: new Date().toISOString(), node: process.version, cpus: cpus().length, figures }
-  writeFileSync(join(ROOT, 'bench/results.json'), `${JSON.stringify(result, null, 2)}\n`)
 }
-
-type Add = (...figures: Figure[]) => void
 
 async function benchPages(add: Add): Promise<void> {
   const store = await largeStore(POINTS)

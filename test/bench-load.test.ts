@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextRound } from 'node:timers/promises'
+import { figuresIn } from '../bench/against.ts'
+import { figure, formatFigures } from '../bench/figures.ts'
 import { measureLoad } from '../bench/load.ts'
 import { coldTargets } from '../bench/pages.ts'
 import { metricsOf, send } from './fixtures/http.ts'
@@ -81,3 +83,18 @@ for (const [path, first] of [
     assert.equal(await coldTargets(base, `${path}?pagination.first=5000`), null)
   })
 }
+
+test("figures are read from a benchmark's last table, as ratios if they have a limit", () => {
+  const limit = { name: 'from memory', value: 28_000 }
+  const all = [
+    figure('cold pages, first=1', 7_000, 'requests/s', { limit, target: { least: 0.2 } }),
+    figure('start, 10,000 points', 0.61, 's', { target: { most: 0.6 } }),
+    figure('points a second', 340_000, 'events/s'),
+  ]
+  const text = `${formatFigures(all.slice(0, 1))}\nleft out\n\n${formatFigures(all)}\n\n3 figures, 1 short of their target\n`
+  assert.deepEqual(figuresIn(text), [
+    { name: 'cold pages, first=1', value: '0.25' },
+    { name: 'start, 10,000 points', value: '0.61 s' },
+    { name: 'points a second', value: '340,000 events/s' },
+  ])
+})
