@@ -6,9 +6,17 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { formatTime, readTime } from '#core/domain/time'
+import { wordsOfName } from '#core/domain/words'
 import { findEventFiles } from '#core/records/event-paths'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
-import { hasPositions, type NamedColumn, TABLES, type Table, tableOf } from '#core/store/schema/tables'
+import {
+  hasPositions,
+  type NamedColumn,
+  PRUNED_TABLES,
+  TABLES,
+  type Table,
+  tableOf,
+} from '#core/store/schema/tables'
 import { StoreError } from '#core/store/store'
 import { checkAgainstFiles } from '#tools/check/check-against-files'
 import { checkStore } from '#tools/check/check-store'
@@ -420,6 +428,19 @@ describe('lyra check', () => {
   })
 })
 
+/** A report of pruned rows, by name; all others are 0. */
+function prunedRows(rows: Record<string, number>): Record<string, number> {
+  const known = PRUNED_TABLES.map(({ counted }) => counted)
+  for (const name of Object.keys(rows)) assert.ok(known.includes(name), name)
+  return { ...Object.fromEntries(known.map((name) => [name, 0])), ...rows }
+}
+
+/** The same in words: `11 checkpoints, 1 funding period data point, 0 funding payments`. */
+const prunedText = (rows: Record<string, number>) =>
+  Object.entries(prunedRows(rows))
+    .map(([name, count]) => `${count} ${wordsOfName(count === 1 ? name.slice(0, -1) : name)}`)
+    .join(', ')
+
 describe('lyra prune', () => {
   test('says how it reads --before, deletes, and reports; never everything', async (t) => {
     const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
@@ -429,25 +450,18 @@ describe('lyra prune', () => {
     ] as const)
       await assertFails(t, `prune --store ${store} --before ${before}`, `--before ${message}`, 1)
     const counted = await runLyra(t, `prune --dry-run --store ${store} --before 300`)
-    assert.match(
-      counted.stdout,
-      /^Would be deleted .*: 11 checkpoints, 749 funding period data points, 0 funding payments\.\n$/,
-    )
+    const old = prunedText({ checkpoints: 11, fundingPeriodDataPoints: 749 })
+    assert.match(counted.stdout, new RegExp(`^Would be deleted .*: ${old}\\.\\n$`))
     const byHeight = await runWell(t, `prune --store ${store} --before 300`)
     assertSays(byHeight.stderr, '--before means block 300')
-    assertSays(
-      byHeight.stdout,
-      'older than block 300: 11 checkpoints, 749 funding period data points, 0 funding payments.\n',
-    )
+    assertSays(byHeight.stdout, `older than block 300: ${old}.\n`)
     const byTime = await runLyra(t, `prune --json --store ${store} --before 2023-10-05T12:10:04+02:00`)
     assertSays(byTime.stderr, '--before means 2023-10-05T10:10:04Z')
     assert.deepEqual(JSON.parse(byTime.stdout), {
       by: 'time',
       before: '1696500604000000000',
       dryRun: false,
-      checkpoints: 13,
-      fundingPayments: 0,
-      fundingPeriodDataPoints: 782,
+      ...prunedRows({ checkpoints: 13, fundingPeriodDataPoints: 782 }),
       interrupted: false,
     })
   })
@@ -486,7 +500,8 @@ describe('lyra prune', () => {
     const store = await storeOfBytes(t, sqlite, fileOf({ height: 10_000, events }))
     const counted = await runLyra(t, `prune --dry-run --store ${store} --before 1h`)
     assertSays(counted.stderr, '--before means 1970-01-01T01:46:40Z')
-    assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data point, 0 funding payments\.\n$/)
+    const old = prunedText({ fundingPeriodDataPoints: 1 })
+    assertSays(counted.stdout, `: ${old}.\n`)
     const keep = () => startLyra(t, `serve --store ${store} --port 0 --keep 1h`)
     await runSql(
       store,
@@ -499,9 +514,7 @@ describe('lyra prune', () => {
     await end(failing)
     await runSql(store, 'drop trigger kept')
     const service = keep()
-    await service.printed(
-      'pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data point',
-    )
+    await service.printed(`pruned, older than 1970-01-01T01:46:40Z: ${old}`)
     await end(service)
     assert.equal((await dumpStore(store)).funding_period_data_points!.length, 1)
     await assertSound(store)

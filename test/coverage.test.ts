@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CoverageForm } from '#core/model/resource'
+import { RESOURCES } from '#core/resources/resources'
 import { coverageOf } from './fixtures/coverage.ts'
 import { dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
@@ -20,17 +22,23 @@ const TIMES = { firstTimestamp: '1696500003000000000', lastTimestamp: '169650090
 const ofMarkets = (counts: string[], rest: object) =>
   MARKETS.map((marketId, at) => ({ marketId, count: counts[at], ...rest }))
 
+/** What a store reports of a resource without rows. */
+const NO_ROWS: Record<CoverageForm, object> = {
+  count: { count: '0' },
+  'count and block times': { count: '0', firstTimestamp: null, lastTimestamp: null },
+  'times by market': [],
+  'blocks by market': [],
+}
+
 /** The contents of perps-calm (test/recordings/README.md). */
 const SAMPLE_COVERAGE = {
   chainId: 'core-scenarios',
   blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], imported: [], lastTimestamp: TIMESTAMP },
   since: [],
+  ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, NO_ROWS[coverage]])),
   checkpoints: { count: '36', firstTimestamp: '1696500024000000000', lastTimestamp: '1696500899000000000' },
   fundingPeriodDataPoints: ofMarkets(['921', '931', '446'], TIMES),
   fundingPeriods: ofMarkets(['11', '16', '21'], TIMES),
-  fundingPayments: [],
-  instruments: { count: '0' },
-  liquidityProviderHistory: [],
   liquidityProviders: ofMarkets(['3', '4', '2'], { atBlock: HEIGHT }),
   prunedBefore: null,
   next: null,

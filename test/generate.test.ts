@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { describe, test } from 'node:test'
+import { EVENT_KIND } from '#core/events/bus-event'
+import { STORED } from '#core/resources/stored'
+import { EVENT_TYPES } from '#tools/generate/event-types'
 import { generateRecords } from '#tools/generate/generate'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '#tools/generate/options'
 import { writeTo } from '#tools/generate/write-to'
@@ -71,9 +74,11 @@ describe('the blocks of a generated stream', () => {
   })
 })
 
-/** The kinds that Lyra reads; of cancelled and expired orders the number. */
-const OWN = new Set([
-  101, 111, 113, 116, 117, 121, 124, 125, 131, 135, 148, 149, 156, 159, 160, 178, 179, 187,
+/** The kinds that Lyra reads, of cancelled and expired orders the number; and the one that tells a block's time. */
+const OWN = new Set<number>([
+  ...Object.values(EVENT_KIND),
+  ...STORED.flatMap(({ projections }) => projections.flatMap(({ numbers }) => numbers)),
+  EVENT_TYPES.timeUpdate.kind,
 ])
 
 /**

@@ -9,7 +9,7 @@ import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { distributeOldTables, restoreOldStore } from './fixtures/old-store.ts'
+import { distributeOldTables, restoreOldStore, takeBack, unknownTo } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { readSchema } from './fixtures/read-schema.ts'
 import { ingestWell, storeOf, storeOfBytes } from './fixtures/service.ts'
@@ -165,10 +165,9 @@ for (const kind of STORE_KINDS) {
         old_positions: ['["liquidityProviders","905"]'],
         since: [
           '["checkpoints","440","1696500449000000000"]',
-          '["fundingPayments","906","1696500904000000000"]',
           '["marketData","500","1696500499000000000"]',
-          '["paidLiquidityFees","906","1696500904000000000"]',
-        ],
+          ...unknownTo(BEFORE_FINAL_IMPORTS).map((name) => `["${name}","906","1696500904000000000"]`),
+        ].sort(),
       }
       assertSameDump(await dumpStore(store), { ...before, ...expected }, 'upgraded')
       await distributeNewTables(kind, store)
@@ -203,7 +202,7 @@ for (const kind of STORE_KINDS) {
       const seqs = before.market_data!.map((row) => BigInt((JSON.parse(row) as string[]).at(-3)!))
       assert.ok(seqs.length > 1 && seqs.some((seq) => seq > 0n), seqs.join())
       await runEach(store, `alter table market_data drop column highest_seq; ${beforeSeriesOfRows(kind)}`)
-      await setVersion(kind, store, kind.schemaVersion - 2)
+      await takeBack(kind, store, BEFORE_HIGHEST_SEQ)
       await runWell(t, `migrate --store ${store}`)
       assertSameDump(await dumpStore(store), before, 'upgraded')
     })
@@ -234,14 +233,9 @@ for (const kind of STORE_KINDS) {
       const events = [perpetual({}, { 7: YEARLY })]
       const blocks = [{ height: 1 }, { height: 2, events }]
       const old = await storeOfBytes(t, kind, fileOf(...blocks))
-      await withoutTerms(kind, old)
+      await beforeFinalImports(kind, old, BEFORE_TERMS)
       await openStore(old).migrate()
-      const lacked = [
-        'fundingPayments',
-        'instrumentTerms',
-        'liquidityProviderHistory',
-        'paidLiquidityFees',
-      ].map((name) => JSON.stringify([name, '3', '2000000000']))
+      const lacked = unknownTo(BEFORE_TERMS).map((name) => JSON.stringify([name, '3', '2000000000']))
       for (const isAgain of [false, true]) {
         if (isAgain) await ingestWell(t, old, fileOf(...blocks, { height: 3 }))
         const { since, instrument_terms: terms } = await dumpStore(old)
@@ -294,15 +288,14 @@ async function distributeNewTables(kind: StoreKind, store: string): Promise<void
   if (kind.name === 'citus') await openStore(store).distribute!()
 }
 
-/** Queue a store into one from before schedules and SLA parameters were stored. */
-async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  await beforeFinalImports(kind, store, 12)
-  // The history of providers and accepted gaps were added later.
-  await runSql(
-    store,
-    'drop table instrument_terms; drop table liquidity_provider_history; drop table accepted_gaps',
-  )
-}
+/** How many schema steps after 0.2.0 a store has from before schedules and SLA parameters were stored. */
+const BEFORE_TERMS = 1
+
+/** The same, from before imported blocks were final. */
+const BEFORE_FINAL_IMPORTS = 4
+
+/** The same, from before the highest seq of market data was stored. */
+const BEFORE_HIGHEST_SEQ = 11
 
 /** Runs the statements of a text one by one: a cluster takes no more of those that change tables. */
 const runEach = (store: string, sql: string) => runSql(store, ...sql.split(';'))
@@ -312,8 +305,12 @@ const beforeSeriesOfRows = ({ name }: StoreKind) => `
   alter table funding_period_spans add column start_timestamp ${name === 'sqlite' ? 'integer' : 'bigint'};
   create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp)`
 
-/** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 9): Promise<void> {
+/** Takes a store back to a version before imported blocks were final. */
+async function beforeFinalImports(
+  kind: StoreKind,
+  store: string,
+  upgrades = BEFORE_FINAL_IMPORTS,
+): Promise<void> {
   await runEach(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -323,29 +320,15 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 9):
       primary key (resource, missing_from));
     drop index funding_periods_by_height;
     drop index funding_period_block_spans_by_blocks;
-    drop table since;
-    drop table old_positions;
     alter table liquidity_providers drop column list_height;
     alter table liquidity_providers drop column list_index;
     alter table market_data drop column highest_seq;
-    drop table funding_payments;
-    drop table paid_liquidity_fees;
     alter table liquidity_provider_history drop column has_figures;
-    drop table funding_period_series_made;
-    drop table funding_period_series_stale;
     alter table imported drop column lacks;
     alter table gaps drop column start_timestamp;
     alter table gaps drop column end_timestamp;
     ${beforeSeriesOfRows(kind)}`,
   )
   if (kind.name === 'citus') await distributeOldTables(store)
-  await setVersion(kind, store, kind.schemaVersion - versions)
+  await takeBack(kind, store, upgrades)
 }
-
-const setVersion = (kind: StoreKind, store: string, version: number) =>
-  runSql(
-    store,
-    kind.name === 'sqlite'
-      ? `pragma user_version = ${version}`
-      : `update schema_version set version = ${version}`,
-  )

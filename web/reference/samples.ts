@@ -1,8 +1,13 @@
+import { PATHS, REPORTS, STREAM_PATHS } from '../../client/src/resources.ts'
+
 /** A parameter of a request with the value that it is to have. */
 export type Given = { in: string; name: string; value: string }
 
 /** A path of the API, with its parameters in braces, and their values. */
 export type Asked = { base: string; path: string; given: readonly Given[] }
+
+/** A path as OpenAPI writes it: `{marketId}` instead of `:marketId`. */
+const braced = (path: string) => path.replaceAll(/:(\w+)/g, '{$1}')
 
 const PARAMETER = /\{(\w+)\}/g
 
@@ -33,34 +38,25 @@ const isParquet = ({ given }: Asked) =>
 
 /** Calls of lyra-client by path, with their arguments: filters and a page, a market and options, or only options. */
 const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options' }> = {
-  '/api/v2/checkpoints': { name: 'checkpointsPage', takes: 'page' },
-  '/api/v2/funding-payments': { name: 'fundingPaymentsPage', takes: 'page' },
-  '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', takes: 'page' },
-  '/api/v2/funding-periods/{marketId}': { name: 'fundingPeriodsPage', takes: 'page' },
-  '/api/v2/instruments': { name: 'instrumentsPage', takes: 'page' },
-  '/api/v2/liquidity/provider-history': { name: 'liquidityProviderHistoryPage', takes: 'page' },
-  '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', takes: 'page' },
-  '/api/v2/market-summaries': { name: 'marketSummariesPage', takes: 'page' },
-  '/api/v2/funding-estimates/{marketId}': { name: 'fundingEstimate', takes: 'market' },
-  '/api/v2/position-funding/{marketId}': { name: 'positionFunding', takes: 'market' },
-  '/api/v2/series/funding-period-data-points/{marketId}': { name: 'series', takes: 'market' },
-  '/api/v2/auctions/{marketId}': { name: 'auctions', takes: 'market' },
-  '/api/v2/funding-rates': { name: 'fundingRates', takes: 'options' },
-  '/api/v2/coverage': { name: 'coverage', takes: 'options' },
+  ...Object.fromEntries(
+    Object.entries(PATHS).map(([name, path]) => [braced(path), { name: `${name}Page`, takes: 'page' }]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(REPORTS).map(([name, { path }]) => [
+      braced(path),
+      { name, takes: path.includes(':marketId') ? 'market' : 'options' },
+    ]),
+  ),
   '/health': { name: 'health', takes: 'options' },
   '/ready': { name: 'ready', takes: 'options' },
 }
 
-const STREAMS: Record<string, string> = {
-  '/api/v2/stream/checkpoints': 'streamCheckpoints',
-  '/api/v2/stream/funding-payments': 'streamFundingPayments',
-  '/api/v2/stream/funding-period-data-points': 'streamFundingPeriodDataPoints',
-  '/api/v2/stream/funding-periods': 'streamFundingPeriods',
-  '/api/v2/stream/instruments': 'streamInstruments',
-  '/api/v2/stream/liquidity-provider-history': 'streamLiquidityProviderHistory',
-  '/api/v2/stream/liquidity-providers': 'streamLiquidityProviders',
-  '/api/v2/stream/market-summaries': 'streamMarketSummaries',
-}
+const STREAMS: Record<string, string> = Object.fromEntries(
+  Object.entries(STREAM_PATHS).map(([name, path]) => [
+    path,
+    `stream${name[0]!.toUpperCase()}${name.slice(1)}`,
+  ]),
+)
 
 /** The client's names of parameters, if different. */
 const NAMES: Record<string, string> = {
