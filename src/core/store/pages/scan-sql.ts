@@ -13,14 +13,24 @@ type Hints = {
   limitsParts: boolean
   /** Tells the planner that few rows meet a condition, or hardly any. */
   few: (condition: string, isRare: boolean) => string
+  /** Tells the planner that most rows meet a condition: it had better read in the order of the list. */
+  most: (condition: string) => string
 }
 
-export const POSTGRES_HINTS: Hints = { limitsParts: true, few: (condition) => condition }
+export const POSTGRES_HINTS: Hints = {
+  limitsParts: true,
+  few: (condition) => condition,
+  most: (condition) => condition,
+}
 
-/** SQLite merges sorted parts as it reads them. It would rather read by the table's key than by a column's index. */
+/**
+ * SQLite merges sorted parts as it reads them. It would rather read by the table's key than by a column's index, and
+ * a range of a column of the key whole, to sort it.
+ */
 export const SQLITE_HINTS: Hints = {
   limitsParts: false,
   few: (condition, isRare) => (isRare ? `likelihood(${condition}, 0.001)` : `unlikely(${condition})`),
+  most: (condition) => `likely(${condition})`,
 }
 
 /** The columns of a row, as they are read: integers of 64 bits and digits as text. */
@@ -111,23 +121,25 @@ function scanParts({ resource: { storage, filters }, selection }: Scan): ScanPar
 }
 
 /** The part whose rows conditions select, and hints about them. */
-type Within = { part: ScanPart } & Pick<Hints, 'few'>
+type Within = { part: ScanPart } & Pick<Hints, 'few' | 'most'>
 
-const WITHIN_ALL_ROWS: Within = { part: { matching: {} }, few: POSTGRES_HINTS.few }
+const WITHIN_ALL_ROWS: Within = { part: { matching: {} }, ...POSTGRES_HINTS }
 
 /** The conditions of the filters of a selection, in one of its parts or of all rows. */
 export function filterConditions(
   { resource, selection }: Pick<Scan, 'resource' | 'selection'>,
   placeholderOf: (filter: FilterName) => string,
-  { part: { run, matching }, few }: Within = WITHIN_ALL_ROWS,
+  { part: { run, matching }, few, most }: Within = WITHIN_ALL_ROWS,
 ): string[] {
   const { runs } = resource.storage
   const conditions: string[] = []
+  // Of two indexes whose columns few rows match, SQLite may read either.
+  const hasRare = resource.filters.some(({ name, isRare }) => isRare && selection[name] !== undefined)
   for (const filter of resource.filters) {
     const { name, columns, operator, isRare = false } = filter
     if (selection[name] === undefined || (name === runs?.filter && run !== undefined)) continue
     const placeholder = placeholderOf(name)
-    const hinted = operator === '=' ? few : WITHIN_ALL_ROWS.few
+    const hinted = operator === '=' && (isRare || !hasRare) ? few : most
     const at = matching[name]
     if (at === undefined) conditions.push(hinted(conditionOf(filter, placeholder), isRare))
     else {
@@ -166,12 +178,12 @@ export function selectionConditions(
   return [...conditions, ...filterConditions(asked, placeholderOf, within)]
 }
 
-function where(scan: Scan, slots: Slots, part: ScanPart, { few }: Hints, role: Role = 'scan'): string {
+function where(scan: Scan, slots: Slots, part: ScanPart, { few, most }: Hints, role: Role = 'scan'): string {
   const { resource, selection } = scan
   const conditions = selectionConditions(
     scan,
     (name) => slots.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
-    { part, few },
+    { part, few, most },
   )
   // An id that a filter fixes equals the cursor's, and is not compared.
   const compared = resource.key.flatMap(({ column, type }, index) =>
