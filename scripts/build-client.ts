@@ -46,7 +46,7 @@ const NOTES: Partial<Record<ValueForm & string, string>> = {
 }
 
 /** The client's type for a filter of each type. */
-const FILTER_TYPES: Record<Filter['type'], string> = {
+export const FILTER_TYPES: Record<Filter['type'], string> = {
   marketId: 'string',
   partyId: 'string',
   traderId: 'string',

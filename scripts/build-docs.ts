@@ -1,10 +1,22 @@
-// `npm run build:docs`: writes docs/configuration.md, the table of every command's options, from the program itself.
-import { writeFileSync } from 'node:fs'
+// `npm run build:docs`: writes what pages say of every option and every resource, from the program itself:
+// docs/configuration.md, and the parts of other pages between comments (resource-tables.ts).
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command, Option } from 'commander'
 import { loadCommands } from '#tools/cli/program'
+import { GENERATED_PARTS, withGeneratedParts } from './resource-tables.ts'
 
-export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configuration.md')
+const ROOT = join(import.meta.dirname, '..')
+
+/** The pages that this writes, in whole or in part, by path in the checkout. */
+export async function generatedPages(): Promise<Map<string, string>> {
+  return new Map([
+    ['docs/configuration.md', await configurationPage()],
+    ...Object.keys(GENERATED_PARTS).map((path) => [path, withGeneratedParts(path, pageAt(path))] as const),
+  ])
+}
+
+const pageAt = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 const HEAD = `# Configuration
 
@@ -12,8 +24,7 @@ Every option, as listed by \`lyra COMMAND --help\`. Most can also be set by an e
 variable. \`npm run build:docs\` generates this page.
 `
 
-/** The text of docs/configuration.md. */
-export async function configurationPage(): Promise<string> {
+async function configurationPage(): Promise<string> {
   const commands = (await loadCommands()).flatMap((command) =>
     command.commands.length === 0 ? [command] : command.commands,
   )
@@ -86,4 +97,4 @@ const codeOf = (text: string) => `\`${text}\``
 
 const capitalised = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-if (import.meta.main) writeFileSync(CONFIGURATION_PAGE, await configurationPage())
+if (import.meta.main) for (const [path, text] of await generatedPages()) writeFileSync(join(ROOT, path), text)

@@ -16,7 +16,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/openapi/openapi'
 import { loadCommands } from '#tools/cli/program'
 import { command as serveCommand } from '#tools/cli/serve'
-import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
+import { generatedPages } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
 import { EXPLORER_PICTURES } from '../scripts/explorer-pictures.ts'
 import { brokenLinks, type CodeBlock, documentedPages, inlineCode, ROOT } from './fixtures/documentation.ts'
@@ -269,8 +269,9 @@ describe('The documentation', () => {
     }
   })
 
-  test('has an up-to-date page of all settings (npm run build:docs)', async () => {
-    assert.equal(readFileSync(CONFIGURATION_PAGE, 'utf8'), await configurationPage())
+  test('has an up-to-date page of all settings, and tables of all resources (npm run build:docs)', async () => {
+    for (const [path, text] of await generatedPages())
+      assert.equal(readFileSync(join(ROOT, path), 'utf8'), text, `${path}: run npm run build:docs`)
   })
 
   test('has up-to-date pictures, each on a page (npm run build:pictures)', () => {
