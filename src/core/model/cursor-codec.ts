@@ -8,6 +8,8 @@ import type { Key, Row } from './row.ts'
 
 /** Writes and reads the cursors of a resource. */
 export type CursorCodec = {
+  /** What its cursors begin with, and those of no other resource. */
+  letter: string
   /** The cursor of a row or a key; `scope` is the id that the resource's cursors are bound to. */
   encode(scope: string | null, row: Row | Key): string
   /** Whether a text is such a cursor by its form, of whatever scope. */

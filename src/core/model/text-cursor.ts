@@ -66,6 +66,7 @@ export function textCursor(
     )
   }
   return {
+    letter,
     encode: (id, row: Row | readonly KeyValue[]) => {
       let text = head(id)
       for (const [index, type] of types.entries()) {

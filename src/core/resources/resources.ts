@@ -9,6 +9,20 @@ import { STORED } from './stored.ts'
 export const RESOURCES: readonly Resource[] = STORED.flatMap(({ resource }) => resource ?? []).sort((a, b) =>
   a.name < b.name ? -1 : 1,
 )
+refuseSharedMarks(RESOURCES)
+
+/** @throws {TypeError} for two resources whose cursors, or ids of streams, would be taken for each other's. */
+function refuseSharedMarks(resources: readonly Resource[]): void {
+  // Those of market-cursor.ts.
+  const known = new Map([['the cursor letter x', 'lists of all markets']])
+  for (const { name, tag, cursor } of resources) {
+    for (const mark of [`the tag ${tag}`, `the cursor letter ${cursor.letter}`]) {
+      const other = known.get(mark)
+      if (other !== undefined) throw new TypeError(`${other} and ${name} have ${mark}`)
+      known.set(mark, name)
+    }
+  }
+}
 
 /** The nodes that others are made of, which have no list of their own. */
 export const NODE_PARTS = [fundingEstimate, marketData, rateAverages]

@@ -27,6 +27,7 @@ const CHECKS = Array.from({ length: MODULUS }, (_, residue) => String(1000 + res
 
 /** The cursors of data points. */
 export const pointCursor: CursorCodec = {
+  letter: 'p',
   encode: encodePoint,
   isOne: (text) => readPoint(text) !== null,
   decode: (scope, text) => {
