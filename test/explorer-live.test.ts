@@ -7,13 +7,14 @@ import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browse
 import { dial } from './fixtures/core.ts'
 import { partOf } from './fixtures/event-stream.ts'
 import {
-  cellsOf,
+  cellOf,
   clipboard,
   ETH,
   exactFigure,
   explorerTest,
   figure,
   replaceDelay,
+  rowsOf,
   settled,
   watchRequests,
 } from './fixtures/explorer.ts'
@@ -182,7 +183,7 @@ describe('the explorer, while its service changes,', () => {
     await settled(page)
     assert.equal(await isGrey(page.locator('.now-figures [data-figure="estimate-rate"]')), true)
     assert.equal(await isGrey(page.locator('.now-figures [data-figure="last-rate"]')), false)
-    assert.equal(await isGrey(page.locator('tr.estimate td').nth(2).locator('data')), true)
+    assert.equal(await isGrey((await cellOf(page.locator('tr.estimate'), 'Rate')).locator('data')), true)
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
@@ -197,7 +198,7 @@ describe('the explorer, while its service changes,', () => {
     await checkpoints.goto('/?view=checkpoints')
     await funding.getByText('Blocks are missing or incomplete between').waitFor()
     await checkpoints.waitForSelector('table.checkpoints')
-    const newest = async () => (await cellsOf(checkpoints, 'checkpoints'))[0]?.[0]
+    const newest = async () => (await rowsOf(checkpoints, 'checkpoints'))[0]?.Block
     const before = await newest()
     await setHidden(checkpoints, true)
     await ingestWhole(store, RECORDING)

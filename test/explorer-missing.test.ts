@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { accessibilityFaults } from './fixtures/browser.ts'
 import { partOf } from './fixtures/event-stream.ts'
-import { cellsOf, explorerTest as test } from './fixtures/explorer.ts'
+import { rowsOf, explorerTest as test } from './fixtures/explorer.ts'
 import { FILE, ingest, serve } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
@@ -45,7 +45,10 @@ test("a party's total names the blocks that are missing in its range, and its da
     await missingOn(page, 'main'),
     /^Blocks 1,500 to 1,700 \(2024-09-16 \d\d:\d\d to 2024-09-18 \d\d:\d\d UTC\) are missing or incomplete\. If there were funding payments in them, they are not in the figures here\.$/,
   )
-  const days = await cellsOf(page, 'days')
+  const days = (await rowsOf(page, 'days')).map(({ 'Day (UTC)': day, ...cells }) => [
+    day!,
+    ...Object.values(cells),
+  ])
   assert.deepEqual(
     days.map(([day, ...cells]) => [day, cells.includes('unknown')]),
     [

@@ -53,6 +53,19 @@ async function visitMonth(path: string): Promise<Served> {
 const paymentsOf = (list: FundingPayment[], more = false) =>
   render(PaymentFigures, { payments: { list, more }, range: { from: -DAY, to: 3n * DAY } })
 
+/** The columns of past epochs. */
+const EPOCHS = [
+  'Runs since (UTC)',
+  'Ended (UTC)',
+  'Time on book',
+  'Fee penalty',
+  'Bond penalty (of bond)',
+  'Equity-like share',
+  'Required liquidity',
+  'Fees before penalty',
+  'Lost to the fee penalty',
+]
+
 describe('the view of a party', () => {
   test('adds its payments by market, by day of UTC and over time, exactly', () => {
     const list = [
@@ -182,7 +195,7 @@ describe('the view of a party', () => {
     const page = await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     const epochs = page.rows.map(({ node }) => node)
     const view = render(Provision, { marketId, partyId: PROVIDER, now: own!, epochs })
-    const [running, ended, ...others] = rowTexts(view)
+    const [running, ended, ...others] = rowTexts(view, EPOCHS)
     assert.equal(running, '31 runs since 2024-10-01 15:30:00 100 % of at least 75 % known when it ends')
     assert.equal(
       ended,

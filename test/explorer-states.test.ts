@@ -259,7 +259,15 @@ describe('the views of the explorer', () => {
     ]) {
       assert.ok(text.includes(shown), `${shown} in ${text}`)
     }
-    assert.deepEqual(rowTexts(html), [
+    const titles = [
+      'Periods',
+      'Data points',
+      'First point (UTC)',
+      'Last point (UTC)',
+      'Providers',
+      'Provider epochs',
+    ]
+    assert.deepEqual(rowTexts(html, titles), [
       'BTC/PERP 11 921 2023-10-05 10:00:03 2023-10-05 10:15:03 3 0',
       'ETH/PERP 16 931 2023-10-05 10:00:03 2023-10-05 10:15:03 4 0',
       'SOL/PERP 21 446 2023-10-05 10:00:03 2023-10-05 10:15:03 2 0',

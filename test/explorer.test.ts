@@ -6,7 +6,6 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { eventually, eventuallyIs } from './fixtures/browser.ts'
 import {
   BTC,
-  cellsOf,
   clipboard,
   downloadBy,
   ETH,
@@ -15,6 +14,7 @@ import {
   figure,
   generate,
   replaceDelay,
+  rowsOf,
   SOL,
   settled,
   explorerTest as test,
@@ -144,7 +144,7 @@ describe('the explorer', () => {
     await page.getByLabel('Go to block').focus()
     await page.keyboard.type('1,226')
     await press('Enter')
-    await eventuallyIs(async () => (await cellsOf(page, 'checkpoints'))[0]?.[0], '1,225')
+    await eventuallyIs(async () => (await rowsOf(page, 'checkpoints'))[0]?.Block, '1,225')
     await page.locator('tr.marked').getByRole('button').first().focus()
     await press('Enter')
     await eventuallyIs(() => clipboard(page), CHECKPOINT)
@@ -241,8 +241,9 @@ describe('the explorer', () => {
       return clipboard(page)
     }
     assert.equal(await copied('data[data-figure="external-twap"]'), await exactFigure(page, 'external-twap'))
-    const [newest] = await cellsOf(page, 'points')
-    assert.equal(newest!.join(' '), '2024-03-01 06:43:03 31 External 29,568.13 29,470.93')
+    const [newest] = await rowsOf(page, 'points')
+    const shown = ['Time (UTC)', 'Period', 'Source', 'Price', 'TWAP'].map((title) => newest![title])
+    assert.equal(shown.join(' '), '2024-03-01 06:43:03 31 External 29,568.13 29,470.93')
     assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), ['29568.13', '29470.93'])
 
     assert.match(await copied('data[data-figure="last-rate"]'), /^-3\.58598172447733 %$/)
@@ -293,7 +294,10 @@ describe('the explorer', () => {
     const { edges } = await getPage(base, POINTS, range)
     const times = edges.map(({ node }) => formatTime(node.timestamp as string))
     const shows = (expected: string[]) =>
-      eventuallyIs(async () => (await cellsOf(page, 'points')).map(([time]) => time).join(), expected.join())
+      eventuallyIs(
+        async () => (await rowsOf(page, 'points')).map((row) => row['Time (UTC)']).join(),
+        expected.join(),
+      )
     await shows(times.slice(0, 25))
     await page.getByRole('button', { name: 'Older' }).click()
     await shows(times.slice(25, 50))
