@@ -8,6 +8,7 @@ import {
   keyText,
   type MergeRule,
   marketId,
+  type NamedColumn,
   natural,
   oneOf,
   orNull,
@@ -132,42 +133,73 @@ export function insertText({ name, columns }: Table): string {
   return `insert into ${name} (${names}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`
 }
 
-/** `on conflict ... do update` of a table: which values of a row that is there stand, column by column. */
-export function onConflict(table: Table): string {
-  const { name, columns, keyLength, fullIf } = table
-  const key = columns.slice(0, keyLength).map((column) => column.name)
-  const others = columns.slice(keyLength)
-  const head = `on conflict (${key.join(', ')}) do update set`
-  const isNewer = notBeforeInSql('excluded', name)
-  const all = others.map((column) => `${column.name} = excluded.${column.name}`).join(', ')
-  const hasPositionInKey = key.includes('height')
-  if (hasPositionInKey || !(hasPositions(table) || others.some(({ merge }) => merge !== 'newer')))
-    return `${head} ${all}`
-  if (others.every(({ merge }) => merge === 'newer')) {
-    return `${head} ${all} where ${fullIf === undefined ? isNewer : standsInSql(name, fullIf)}`
-  }
-  const isEarlier = earlierStartInSql('excluded', name)
-  const rules: Record<MergeRule, (given: string, known: string) => string> = {
-    newer: (given, known) => `case when ${isNewer} then ${given} else ${known} end`,
-    earliest: (given, known) => `case when ${isEarlier} then ${given} else ${known} end`,
-    least: (given, known) => `case when ${given} < ${known} then ${given} else ${known} end`,
-    greatest: (given, known) => `case when ${given} > ${known} then ${given} else ${known} end`,
-    sum: (given, known) => `${known} + ${given}`,
-    given: (given) => given,
-  }
-  const sets = others.map(
-    (column) =>
-      `${column.name} = ${rules[column.merge](`excluded.${column.name}`, `${name}.${column.name}`)}`,
-  )
-  return `${head} ${sets.join(', ')}`
+/** The columns of a table that are its key, and the others. */
+function splitColumns({ columns, keyLength }: Table): { key: NamedColumn[]; others: NamedColumn[] } {
+  return { key: columns.slice(0, keyLength), others: columns.slice(keyLength) }
 }
 
-/** Whether a row that is to be written stands, in a table with rows that are not full. */
-function standsInSql(table: string, fullIf: string): string {
-  const [given, known] = [`excluded.${fullIf}`, `${table}.${fullIf}`]
+/**
+ * What happens to a stored row when another one with the same key is written: it is overwritten always, or only by a row
+ * from the same or a later event, or by the rule of `fullIf` (see {@link Table}), or each column has a rule of its own.
+ */
+type ConflictRule = 'always' | 'if newer' | 'by fullness' | 'by column'
+
+function conflictRuleOf(table: Table): ConflictRule {
+  const { key, others } = splitColumns(table)
+  // Rows with the same position in their keys are from the same event.
+  if (key.some(({ name }) => name === 'height')) return 'always'
+  if (others.some(({ merge }) => merge !== 'newer')) return 'by column'
+  if (!hasPositions(table)) return 'always'
+  return table.fullIf === undefined ? 'if newer' : 'by fullness'
+}
+
+/**
+ * The clause `on conflict ... do update` of a table. In SQL, `excluded` is the row that is written, and the table's name is
+ * the stored row. `mergeRows` (write/merge-rows.ts) does the same with two rows of one batch.
+ */
+export function onConflict(table: Table): string {
+  const { key, others } = splitColumns(table)
+  const head = `on conflict (${key.map(({ name }) => name).join(', ')}) do update set`
+  const overwritten = others.map(({ name }) => `${name} = excluded.${name}`).join(', ')
+  const rule = conflictRuleOf(table)
+  switch (rule) {
+    case 'always':
+      return `${head} ${overwritten}`
+    case 'if newer':
+      return `${head} ${overwritten} where ${notBeforeInSql('excluded', table.name)}`
+    case 'by fullness':
+      return `${head} ${overwritten} where ${isFullerInSql(table.name, table.fullIf!)}`
+    case 'by column':
+      return `${head} ${others.map((column) => mergedColumn(table.name, column)).join(', ')}`
+    default:
+      return rule satisfies never
+  }
+}
+
+/** The assignment to a column by its own rule. */
+function mergedColumn(table: string, { name, merge }: NamedColumn): string {
+  const [written, stored] = [`excluded.${name}`, `${table}.${name}`]
+  const writtenIf = (condition: string) => `case when ${condition} then ${written} else ${stored} end`
+  const values: Record<MergeRule, string> = {
+    newer: writtenIf(notBeforeInSql('excluded', table)),
+    earliest: writtenIf(earlierStartInSql('excluded', table)),
+    least: writtenIf(`${written} < ${stored}`),
+    greatest: writtenIf(`${written} > ${stored}`),
+    sum: `${stored} + ${written}`,
+    given: written,
+  }
+  return `${name} = ${values[merge]}`
+}
+
+/**
+ * Whether the written row replaces the stored one by the rule of `fullIf`: of two full rows the newer one counts, a full row
+ * replaces one that is not, and of two that are not full the earlier one counts.
+ */
+function isFullerInSql(table: string, fullIf: string): string {
+  const [written, stored] = [`excluded.${fullIf}`, `${table}.${fullIf}`]
   return `case
-    when ${given} and ${known} then ${notBeforeInSql('excluded', table)}
-    when ${given} or ${known} then ${given}
+    when ${written} and ${stored} then ${notBeforeInSql('excluded', table)}
+    when ${written} or ${stored} then ${written}
     else ${notBeforeInSql(table, 'excluded')}
   end`
 }

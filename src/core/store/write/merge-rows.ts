@@ -14,8 +14,8 @@ export function mergeRows(table: Table, rows: readonly TableRow[]): readonly Tab
   const merged = new Map<string, TableRow>()
   for (const row of rows) {
     const key = keyText(table, row)
-    const known = merged.get(key)
-    merged.set(key, known === undefined ? row : mergeTwo(table, known, row))
+    const before = merged.get(key)
+    merged.set(key, before === undefined ? row : mergeTwo(table, before, row))
   }
   return merged.size === rows.length ? rows : [...merged.values()]
 }
@@ -30,42 +30,51 @@ function isKeyAfter({ columns, keyLength }: Table, row: TableRow, other: TableRo
   return false
 }
 
-function mergeTwo({ columns, fullIf }: Table, known: TableRow, given: TableRow): TableRow {
-  const isNewer =
-    fullIf === undefined || (given[fullIf] === true && known[fullIf] === true)
-      ? !('event_index' in given) || !isBefore(positionOfWritten(given), positionOfWritten(known))
-      : given[fullIf] === known[fullIf]
-        ? !isBefore(positionOfWritten(known), positionOfWritten(given))
-        : given[fullIf] === true
+/**
+ * Merges a row into another one with the same key that is written before it: as `onConflict` (schema/tables.ts) does in SQL
+ * with the stored row and the written one.
+ */
+function mergeTwo(table: Table, stored: TableRow, written: TableRow): TableRow {
+  const isNewer = replaces(table, stored, written)
   const isEarlier =
-    'start_index' in given && isEarlierStart(startPositionOfRow(given), startPositionOfRow(known))
+    'start_index' in written && isEarlierStart(startPositionOfRow(written), startPositionOfRow(stored))
   const merged: Record<string, Cell> = {}
-  for (const { name, merge } of columns) {
-    const [a, b] = [known[name]!, given[name]!]
+  for (const { name, merge } of table.columns) {
+    const [storedCell, writtenCell] = [stored[name]!, written[name]!]
     switch (merge) {
       case 'newer':
-        merged[name] = isNewer ? b : a
+        merged[name] = isNewer ? writtenCell : storedCell
         break
       case 'earliest':
-        merged[name] = isEarlier ? b : a
+        merged[name] = isEarlier ? writtenCell : storedCell
         break
       case 'least':
-        merged[name] = b < a ? b : a
+        merged[name] = writtenCell < storedCell ? writtenCell : storedCell
         break
       case 'greatest':
-        merged[name] = b > a ? b : a
+        merged[name] = writtenCell > storedCell ? writtenCell : storedCell
         break
       case 'sum':
-        merged[name] = (a as bigint) + (b as bigint)
+        merged[name] = (storedCell as bigint) + (writtenCell as bigint)
         break
       case 'given':
-        merged[name] = b
+        merged[name] = writtenCell
         break
       default:
         merge satisfies never
     }
   }
   return merged
+}
+
+/** Whether the written row's values count, in columns with the rule `newer`. */
+function replaces({ fullIf }: Table, stored: TableRow, written: TableRow): boolean {
+  if (!('event_index' in written)) return true
+  if (fullIf !== undefined && written[fullIf] !== stored[fullIf]) return written[fullIf] === true
+  const storedPosition = positionOfWritten(stored)
+  const writtenPosition = positionOfWritten(written)
+  const areFull = fullIf === undefined || written[fullIf] === true
+  return areFull ? !isBefore(writtenPosition, storedPosition) : !isBefore(storedPosition, writtenPosition)
 }
 
 const positionOfWritten = ({ height, event_index: index }: TableRow): EventPosition => ({
