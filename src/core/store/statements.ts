@@ -9,4 +9,5 @@ export const textOf = (column: string) => `cast(${column} as text) as ${column.r
 /** The number of a market, by its id. */
 export const FIND_MARKET = 'select market from markets where market_id = $1'
 
+/** The number and id of each market, by number. */
 export const READ_MARKET_IDS = `select ${textOf('market')}, market_id from markets order by market`

@@ -46,14 +46,18 @@ const DELETE_BUCKETS = `
   delete from funding_period_series
   where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5`
 
-/** Makes others that build a series, or mark it outside its writer's commits, wait until the transaction ends. */
-const HOLD = 'update funding_period_series_made set made_to = made_to where market = $1 and source = $2'
+const LOCK_SERIES =
+  'update funding_period_series_made set made_to = made_to where market = $1 and source = $2'
 
 const DELETE_MARK = `
   delete from funding_period_series_stale where market = $1 and source = $2 and id = $3`
 
+/**
+ * Locks a run's series until the transaction ends: others that build it, or mark it outside its writer's commits, wait. It
+ * changes nothing.
+ */
 export function lockSeries({ market, source }: SeriesRun): Write {
-  return { text: HOLD, values: [[market, source]] }
+  return { text: LOCK_SERIES, values: [[market, source]] }
 }
 
 /**

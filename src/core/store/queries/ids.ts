@@ -1,10 +1,10 @@
 import { RESOURCES } from '../../resources/resources.ts'
 import type { Query } from '../pages/page.ts'
-import { FIND_MARKET } from '../statements.ts'
+import { FIND_MARKET, READ_MARKET_IDS } from '../statements.ts'
 
 export type IdKind = 'market' | 'party'
 
-/** Columns that together contain every id that can be asked for, each the first of an index. */
+/** Columns that together contain every id that a request may name, each the first of an index. */
 const ID_COLUMNS: Record<IdKind, readonly { name: string; table: string }[]> = {
   market: [{ name: 'market_id', table: 'markets' }],
   party: RESOURCES.flatMap(({ filters, storage: { table } }) =>
@@ -20,20 +20,26 @@ export function* isKnownMarket(marketId: string): Query<boolean> {
   return row !== undefined
 }
 
-/** The first ids that begin with some digits, two at most. */
+/** The numbers of all markets, ascending. */
+export function* readMarketNumbers(): Query<bigint[]> {
+  const rows = yield { text: READ_MARKET_IDS }
+  return rows.map(([number]) => BigInt(number!))
+}
+
+/** The first ids that begin with `digits`, two at most: enough to know whether there is exactly one. */
 export function* findIds(kind: IdKind, digits: string): Query<string[]> {
   const all = new Set<string>()
   for (const { name, table } of ID_COLUMNS[kind]) {
-    const found: string[] = []
-    while (found.length < 2) {
-      const last = found.at(-1)
+    const ofColumn: string[] = []
+    while (ofColumn.length < 2) {
+      const last = ofColumn.at(-1)
       const [row] = yield {
         text: `select ${name} from ${table} where ${name} ${last === undefined ? '>=' : '>'} $1 order by ${name} limit 1`,
         values: [last ?? digits],
       }
       const id = row?.[0]
       if (typeof id !== 'string' || !id.startsWith(digits)) break
-      found.push(id)
+      ofColumn.push(id)
       all.add(id)
     }
   }
