@@ -31,7 +31,7 @@ import {
 import { readMarketPage } from './market-pages.ts'
 import { NO_AVERAGES, type RateAverages, readRateAverages } from './rate-averages.ts'
 
-/** The last point of each of two sources, after the number of the market. */
+/** The last point of the external and the internal source, after the market's number. */
 const READ_LAST_POINTS = ([1, 2] as const)
   .map(
     (source) => `select cast(market as text), ${columnList(fundingPeriodDataPoints)} from (
@@ -52,15 +52,31 @@ const COUNT_PROVIDERS = `
   select market_id, cast(count(*) as text) from liquidity_providers
   where ${WITHIN} and ${liquidityProviders.storage.condition} group by market_id`
 
-/** The resources that a summary is made of. */
+/** The resources whose changes affect summaries. */
 const SUMMARY_PARTS = new Set<ResourceName>(
   [fundingPeriodDataPoints, fundingPeriods, instruments, liquidityProviders, marketSummaries].map(
     ({ name }) => name,
   ),
 )
 
-/** Rows that are cached, at most: the summary of a market takes about 2 kB. */
+/** Maximum number of cached rows, of about 2 kB each. */
 const MAX_CACHED = 10_000
+
+/** What a market's summary shows: the JSON of other nodes, null if there is none, and the number of providers. */
+type Summary = {
+  instrument: string | null
+  runningPeriod: string | null
+  lastPaidPeriod: string | null
+  estimate: string | null
+  lastExternalPoint: string | null
+  lastInternalPoint: string | null
+  marketData: string | null
+  averages: string
+  providers: string
+}
+
+/** A market's summary as a row, and its averages, which stay valid for longer than the other parts. */
+type ReadSummary = { row: Row; averages: RateAverages }
 
 /** The summaries of markets as of a commit, and the averages in them, by market. */
 type CachedSummaries = {
@@ -71,16 +87,16 @@ type CachedSummaries = {
   averages: ReadonlyMap<string, RateAverages>
 }
 
-/** Summaries that differ from those of the answer before, and the name of this answer. */
+/** Summaries that differ from those of the previous answer, and the name of this answer. */
 export type ChangedSummaries = { rows: Row[]; name: string }
 
 /** All summaries as of an answer of {@link MarketSummaries.changed}, by market. */
 type AnsweredSummaries = { name: string | null; height: bigint; rows: ReadonlyMap<string, Row> }
 
-/** How many of all markets are listed at a time. */
+/** Number of markets that one query lists, if all are listed. */
 const MARKETS_AT_A_TIME = 1_000
 
-/** Reads market summaries, which are cached: only those of changed markets are read again. */
+/** Reads market summaries and caches them: only those of changed markets are read again. */
 export class MarketSummaries {
   #cached: CachedSummaries | null = null
   #answered: AnsweredSummaries = { name: null, height: -1n, rows: new Map() };
@@ -93,7 +109,7 @@ export class MarketSummaries {
     const none = { ...EMPTY_PAGE, storeHead, version }
     if (storeHead === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
-    const { rows } = yield* this.#refresh(cached, state, storeHead, ids)
+    const rows = yield* this.#refreshed(cached, state, storeHead, ids)
     return { ...none, rows: ids.map((marketId) => rows.get(marketId)!), more, hasRowsAtOrBefore }
   }
 
@@ -101,7 +117,8 @@ export class MarketSummaries {
    * The summaries of all markets that differ from those of the last answer; null while the store has no block, or a replica
    * lags behind that answer.
    *
-   * @param known name of the last answer that the caller has; if it is not the last one given, all summaries follow
+   * @param known the name of the last answer that the caller received; all summaries follow if it is another one than the
+   * last one given
    */
   *changed(known: string | null): Query<ChangedSummaries | null> {
     const cached = this.#cached
@@ -109,35 +126,44 @@ export class MarketSummaries {
     const { storeHead } = state
     if (storeHead === null || BigInt(storeHead.height) < this.#answered.height) return null
     const ids = yield* readAllMarkets()
-    const { rows } = yield* this.#refresh(cached, state, storeHead, ids)
+    const rows = yield* this.#refreshed(cached, state, storeHead, ids)
     const before = known === this.#answered.name ? this.#answered.rows : new Map<string, Row>()
     const changed = ids
       .map((id) => rows.get(id)!)
       .filter((row) => !isSameRow(before.get(String(row[0])), row))
-    // A query may be repeated after its end: an answer that nobody has got is not taken for known.
+    // A query may run again after its answer was lost: a new name for each answer tells the two apart.
     const name = randomUUID()
     this.#answered = { name, height: BigInt(storeHead.height), rows }
     return { rows: changed, name }
   }
 
-  /** Reads the summaries of some markets that are not as they were, or not there. */
-  *#refresh(
+  /**
+   * The rows of at least these markets: cached ones if they have not changed, others from the store.
+   *
+   * @param cached what was cached when the caller's query began, to which `state` says what has changed since
+   */
+  *#refreshed(
     cached: CachedSummaries | null,
     state: Freshness,
     storeHead: StoreHead,
     ids: readonly string[],
-  ): Query<CachedSummaries> {
-    const { version } = state
+  ): Query<ReadonlyMap<string, Row>> {
     const [gap] = yield { text: READ_LAST_GAP }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
     const at = BigInt(storeHead.timestamp)
     const { rows, averages } = unchangedParts(cached, state, lastGap, at)
-    const runs = runsOf(ids, (id) => !rows.has(id))
-    if (runs.length > 0) yield* readRuns(runs, rows, averages, lastGap, at)
-    const refreshed = { version, lastGap, rows, averages }
+    const markets = adjacentMarkets(ids, (id) => !rows.has(id))
+    if (markets.length > 0) {
+      for (const [id, summary] of yield* readSummaries(markets, averages, lastGap, at)) {
+        rows.set(id, summary.row)
+        averages.set(id, summary.averages)
+      }
+    }
     // A query of an older snapshot may end after one of a newer one.
-    if (this.#cached === cached && rows.size <= MAX_CACHED) this.#cached = refreshed
-    return refreshed
+    if (this.#cached === cached && rows.size <= MAX_CACHED) {
+      this.#cached = { version: state.version, lastGap, rows, averages }
+    }
+    return rows
   }
 }
 
@@ -147,9 +173,9 @@ function isSameRow(one: Row | undefined, other: Row): boolean {
 
 /** The ids of all markets that any row names, ascending. */
 function* readAllMarkets(): Query<string[]> {
-  const found: string[] = []
+  const ids: string[] = []
   for (let more = true; more; ) {
-    const last = found.at(-1)
+    const last = ids.at(-1)
     const page = yield* readMarketPage({
       resource: marketSummaries,
       selection: {},
@@ -157,13 +183,13 @@ function* readAllMarkets(): Query<string[]> {
       cursor: last === undefined ? null : [last],
       limit: MARKETS_AT_A_TIME,
     })
-    found.push(...page.ids)
+    ids.push(...page.ids)
     more = page.more
   }
-  return found
+  return ids
 }
 
-/** The rows and averages that still hold, in maps of their own. */
+/** Copies of the cached rows and averages that are still valid at a time. */
 function unchangedParts(
   cached: CachedSummaries | null,
   { changed }: Freshness,
@@ -171,7 +197,7 @@ function unchangedParts(
   at: bigint,
 ): { rows: Map<string, Row>; averages: Map<string, RateAverages> } {
   if (cached === null || changed === null) return { rows: new Map(), averages: new Map() }
-  // Whether averages are known depends on the last gap.
+  // A summary has no averages if its periods may be incomplete because of the last gap.
   const rows = new Map(cached.lastGap === lastGap ? cached.rows : [])
   const averages = new Map(cached.averages)
   for (const { resource, scope } of changed) {
@@ -189,96 +215,121 @@ function unchangedParts(
   return { rows, averages }
 }
 
-/** Markets that follow each other in the order of their ids. */
+/** Ids of markets, ascending, between which there is no other market. */
 type AdjacentMarkets = [string, ...string[]]
 
 /**
- * Puts markets to be read into runs, each read by the same statements as one market, and without any other.
+ * Groups the stale markets, so that one statement reads a group from its first market to its last.
  *
- * @param ids no other market lies between two of these that follow on each other
+ * @param ids in the order of a page, between any two of which there is no other market
  */
-function runsOf(ids: readonly string[], isStale: (id: string) => boolean): AdjacentMarkets[] {
-  const runs: AdjacentMarkets[] = []
+function adjacentMarkets(ids: readonly string[], isStale: (id: string) => boolean): AdjacentMarkets[] {
+  const groups: AdjacentMarkets[] = []
   let isOpen = false
   for (const id of ids) {
-    if (isStale(id) && isOpen) runs.at(-1)!.push(id)
-    else if (isStale(id)) runs.push([id])
+    if (isStale(id) && isOpen) groups.at(-1)!.push(id)
+    else if (isStale(id)) groups.push([id])
     isOpen = isStale(id)
   }
-  return runs
+  return groups
 }
 
-/** Adds the rows of the markets of some runs, which are all there are between the first and the last of a run. */
-function* readRuns(
-  runs: readonly AdjacentMarkets[],
-  rows: Map<string, Row>,
-  averages: Map<string, RateAverages>,
+/**
+ * Reads the summaries of markets.
+ *
+ * @param validAverages averages that need not be calculated again
+ * @param lastGap the last missing block; null if none is
+ * @param at time of the store head, Unix nanoseconds
+ */
+function* readSummaries(
+  groups: readonly AdjacentMarkets[],
+  validAverages: ReadonlyMap<string, RateAverages>,
   lastGap: bigint | null,
   at: bigint,
-): Query<void> {
-  const ends = runs.map((run) => [run[0], run.at(-1)!].sort() as [string, string])
-  const ids = runs.flat().map((id): [string] => [id])
-  const byMarket = (found: Row[]) =>
-    new Map(found.map(([marketId, value]) => [String(marketId), String(value)]))
+): Query<Map<string, ReadSummary>> {
+  const ends = groups.map((group) => [group[0], group.at(-1)!].sort() as [string, string])
+  const ids = groups.flat().map((id): [string] => [id])
+  const byMarket = (rows: Row[]) =>
+    new Map(rows.map(([marketId, value]) => [String(marketId), String(value)]))
 
   const numbers = byMarket(yield { text: READ_NUMBERS, each: ends })
   const providers = byMarket(yield { text: COUNT_PROVIDERS, each: ends })
-  const found: Row[] = yield { text: READ_MARKET_DATA, each: ends }
-  const data = new Map(found.map((row) => [String(row[0]), row]))
-  const named: Row[] = yield instrumentsStatement(ends, ids.length)
-  const byKey = new Map(named.map((row) => [String(keyOf(instruments, row)[0]), row]))
-  const latest = latestPeriods(yield { text: READ_PERIODS, each: ids })
-  const ofNumbers = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
-  const points = Map.groupBy<string, Row>(yield { text: READ_LAST_POINTS, each: ofNumbers }, ([number]) =>
-    String(number),
-  )
-  const seqs = byMarket(yield { text: READ_POINTS_SEQ, each: ofNumbers })
+  const dataRows: Row[] = yield { text: READ_MARKET_DATA, each: ends }
+  const dataByMarket = new Map(dataRows.map((row) => [String(row[0]), row]))
+  const instrumentRows: Row[] = yield instrumentsStatement(ends, ids.length)
+  const instrumentsByMarket = new Map(instrumentRows.map((row) => [String(keyOf(instruments, row)[0]), row]))
+  const periodsByMarket = latestPeriods(yield { text: READ_PERIODS, each: ids })
+  const eachNumber = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
+  const pointRows: Row[] = yield { text: READ_LAST_POINTS, each: eachNumber }
+  const pointsByNumber = Map.groupBy(pointRows, ([number]) => String(number))
+  const seqs = byMarket(yield { text: READ_POINTS_SEQ, each: eachNumber })
 
+  const summaries = new Map<string, ReadSummary>()
   for (const [marketId] of ids) {
-    const instrument = byKey.get(marketId)
+    const instrument = instrumentsByMarket.get(marketId)
     const number = numbers.get(marketId)!
-    const periods = latest.get(marketId) ?? NO_PERIODS
+    const periods = periodsByMarket.get(marketId) ?? NO_PERIODS
     const running = runningOf(periods)
-    const ofMarket = points.get(number) ?? []
+    const points = pointsByNumber.get(number) ?? []
     const periodNode = (row: Row | null) =>
       row === null ? null : fundingPeriods.node(fundingPeriods.finalRow!(row), { marketId })
     const pointNode = (source: number) => {
-      const row = ofMarket.find((point) => point[SOURCE_COLUMN] === source)
+      const row = points.find((point) => point[SOURCE_COLUMN] === source)
       return row === undefined ? null : fundingPeriodDataPoints.node(row.slice(1), { marketId })
     }
-    const dataRow = data.get(marketId)
-    const average = averages.get(marketId) ?? (yield* readRateAverages(marketId, running, at))
-    averages.set(marketId, average)
-    const isLatest = isLatestKnown(periods, [seqs.get(number), seqOfData(dataRow)])
-    const hidesNone = lastGap === null || lastGap < periods.startHeight
-    rows.set(marketId, [
-      marketId,
-      instrument === undefined ? null : instruments.node(instrument, {}),
-      isLatest ? periodNode(running) : null,
-      periodNode(periods.paid),
-      jsonOrNull(estimateNode(dataRow, running)),
-      pointNode(1),
-      pointNode(2),
-      jsonOrNull(dataRow === undefined ? null : marketDataNode(dataRow)),
-      JSON.stringify(isLatest && hidesNone ? average.node : NO_AVERAGES),
-      providers.get(marketId) ?? '0',
-    ])
+    const data = dataByMarket.get(marketId)
+    const averages = validAverages.get(marketId) ?? (yield* readRateAverages(marketId, running, at))
+    const isLatest = isLatestPeriod(periods, [seqs.get(number), seqOfData(data)])
+    const areComplete = isLatest && (lastGap === null || lastGap < periods.startHeight)
+    const row = rowOf(marketId, {
+      instrument: instrument === undefined ? null : instruments.node(instrument, {}),
+      runningPeriod: isLatest ? periodNode(running) : null,
+      lastPaidPeriod: periodNode(periods.paid),
+      estimate: jsonOrNull(estimateNode(data, running)),
+      lastExternalPoint: pointNode(1),
+      lastInternalPoint: pointNode(2),
+      marketData: jsonOrNull(data === undefined ? null : marketDataNode(data)),
+      averages: JSON.stringify(areComplete ? averages.node : NO_AVERAGES),
+      providers: providers.get(marketId) ?? '0',
+    })
+    summaries.set(marketId, { row, averages })
   }
+  return summaries
 }
 
-/** Whether a market's latest stored period is the latest one that anything names. */
-function isLatestKnown(
+/** The row of a summary: its fields in the order of the resource's description (resources/market-summaries.ts). */
+function rowOf(marketId: string, summary: Summary): Row {
+  return [
+    marketId,
+    summary.instrument,
+    summary.runningPeriod,
+    summary.lastPaidPeriod,
+    summary.estimate,
+    summary.lastExternalPoint,
+    summary.lastInternalPoint,
+    summary.marketData,
+    summary.averages,
+    summary.providers,
+  ]
+}
+
+/**
+ * Whether a market's latest stored period is its latest one, as far as other rows say.
+ *
+ * @param seqs the latest period that data points and market data name
+ */
+function isLatestPeriod(
   { latest }: LatestPeriods,
   seqs: readonly (string | bigint | null | undefined)[],
 ): boolean {
   if (latest === null) return false
   const { seq } = keyOfPeriod(latest)
-  return seqs.every((named) => named == null || BigInt(named) <= seq)
+  return seqs.every((namedSeq) => namedSeq == null || BigInt(namedSeq) <= seq)
 }
 
 function instrumentsStatement(ends: readonly [string, string][], limit: number) {
   const statements = ends.map(([low, high]) => {
-    const ofRun = {
+    const scan = {
       resource: instruments,
       selection: {},
       market: null,
@@ -286,7 +337,7 @@ function instrumentsStatement(ends: readonly [string, string][], limit: number) 
       lower: { key: [low], inclusive: true },
       upper: { key: [high], inclusive: true },
     }
-    return pageStatement(ofRun, limit, POSTGRES_HINTS)
+    return pageStatement(scan, limit, POSTGRES_HINTS)
   })
   return { text: statements[0]!.text, each: statements.map(({ values }): KeyValue[] => values) }
 }
