@@ -25,15 +25,15 @@ const SPANS_AT_ONCE = 16
 /** Markets whose points of a run of blocks are read at a time, at most. */
 const MARKETS_AT_ONCE = 64
 
-/** The same of all markets: dividing the points of one run of blocks would cost more than waiting for them. */
+/** The same for all markets: to divide the points of one run of blocks would take longer than to read them. */
 const MAX_READ_ROWS_OF_ALL = 40_000
 
 /** Cost of locating rows, in rows that could be read instead. */
 const STATEMENTS_IN_ROWS = 100
 
 /**
- * How far blocks have been read that hold more rows than are read at a time. Points lie in the order of their times,
- * so that the first ones by event are known only once all have been looked at.
+ * How far blocks with more rows than are read at a time have been read. Points are stored by time, so the first ones by
+ * position are known only once all points of the blocks have been read.
  */
 export type Pass = {
   /** The last of the blocks. */
@@ -42,7 +42,7 @@ export type Pass = {
   passed: bigint
   /** A market that is read in several parts; null if markets are read whole. */
   part: MarketPart | null
-  /** Number of first rows that are kept: the limit of the pass's first query. */
+  /** How many of the first rows are remembered: the limit of the pass's first query. */
   limit: number
   /** The first rows by event, of those looked at so far. */
   found: PositionedRow[]
@@ -63,16 +63,46 @@ export type RangeQuery = LocatedRows & { limit: number; pass: Pass | null }
 /** The first rows of some blocks, the position reached, and the number of rows read. */
 export type RangeRead = { rows: PositionedRow[]; reached: EventPosition; readRows: number; pass: Pass | null }
 
-/** Reads the points of some blocks: runs of blocks say between which times these lie. */
+/** Reads the points of a range of blocks, between the times that the block spans give for it. */
 export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PositionRange): Query<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
   const spans = yield spansStatement(asked, range)
-  let readRows = STATEMENTS_IN_ROWS
-  if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
-  // If nearly all points are sent, read few more than requested.
+  if (spans.length === 0) {
+    return { ...cutAt(limit, [], range.to), readRows: STATEMENTS_IN_ROWS, pass: null }
+  }
+  const { through, area, isTooLong, countedRows } = yield* spansThatFit(spans, limit, asked, range)
+  if (isTooLong) {
+    const part = 'runs' in area ? null : partOf(area, asked.selection)
+    return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
+  }
+  const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1)
+  const readRows = STATEMENTS_IN_ROWS + countedRows
+  return { ...cutAt(limit, rows.map(positionedRowOf(asked)), through), readRows, pass: null }
+}
+
+/** Blocks whose points are read at a time. */
+type SpansAtOnce = {
+  /** The last of the blocks. */
+  through: bigint
+  area: Area
+  /** Whether they have more points than are read at a time, although they are a single run of blocks. */
+  isTooLong: boolean
+  /** Number of rows read to count the points. */
+  countedRows: number
+}
+
+/** Chooses the first runs of blocks whose points can be read at a time: all of them, or a quarter, and so on down to one. */
+function* spansThatFit(
+  spans: readonly Row[],
+  limit: number,
+  asked: LocatedRows,
+  range: PositionRange,
+): Query<SpansAtOnce> {
+  // Without a filter nearly all points that are read are sent: twice the requested number is enough.
   const isDense = filtersBySpan(asked.resource, asked.selection).length === 0
-  const most = asked.market === null ? MAX_READ_ROWS_OF_ALL : MAX_READ_ROWS
-  const enough = isDense ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
+  const mostOfSeveral = isDense ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
+  const mostOfOne = asked.market === null ? MAX_READ_ROWS_OF_ALL : MAX_READ_ROWS
+  let countedRows = 0
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
     const isComplete = spans.length < SPANS_AT_ONCE && count === spans.length
     const { through, first, last } = rangeOfSpans(spans.slice(0, count), isComplete, range)
@@ -80,15 +110,11 @@ export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: Positi
       asked.market === null
         ? { runs: runsOf(range, through), passed: 0n, upTo: null }
         : within(asked.span, { market: asked.market, first, last })
-    const [[total]] = (yield countStatement(asked, area, count > 1 ? enough : most)) as [Row]
-    readRows += Number(total)
-    if (count > 1 && Number(total) > enough) continue
-    if (Number(total) > most) {
-      const part = 'runs' in area ? null : partOf(area, asked.selection)
-      return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
-    }
-    const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1)
-    return { ...cutAt(limit, rows.map(positionedRowOf(asked)), through), readRows, pass: null }
+    const most = count > 1 ? mostOfSeveral : mostOfOne
+    const [[total]] = (yield countStatement(asked, area, most)) as [Row]
+    const points = Number(total)
+    countedRows += points
+    if (points <= most || count === 1) return { through, area, isTooLong: points > most, countedRows }
   }
 }
 
@@ -104,7 +130,7 @@ function partOf(span: MarketSpan, selection: Selection): MarketPart {
   return { ...span, source, after: BEFORE_ALL }
 }
 
-/** Examines the next rows of a pass; returns the found rows with the last ones. */
+/** Reads the next rows of a pass; the first rows by position are returned at its end. */
 function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Query<RangeRead> {
   if (pass.part === null) return yield* continueWithMarkets(pass, asked, range)
   const { part } = pass
@@ -120,7 +146,7 @@ function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Qu
   return continuing({ ...pass, found, part: null, passed: part.market }, range)
 }
 
-/** Reads the next markets, up to so many rows; a market with more is read in parts. */
+/** Reads the next markets, at most MAX_READ_ROWS rows; a market with more is read in parts. */
 function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRange): Query<RangeRead> {
   const runs = runsOf(range, pass.through)
   const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
@@ -140,7 +166,7 @@ function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRan
   return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : continuing(done, range)
 }
 
-/** The first rows of a pass and of a further area. */
+/** The first rows by position of those that the pass has found and of a further area. */
 function* foundWith(
   { limit, through, found }: Pass,
   asked: LocatedRows,
