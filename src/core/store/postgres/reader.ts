@@ -178,35 +178,56 @@ async function readPageWithin(
   client: Queryable,
   query: PageQuery,
   markets: Markets,
-  { rows, maxBytes }: PageLimits,
+  limits: PageLimits,
 ): Promise<Page> {
-  const { resource, selection, limit } = query
-  const nothing = async (): Promise<Page> => ({ ...EMPTY_PAGE, ...(await readStoreState(client)) })
-  if (selectsNothing(resource, selection)) return nothing()
+  if (selectsNothing(query.resource, query.selection)) return emptyPage(client)
+  const readAs = (form: PageForm) => readPageAs(form, client, query, markets, limits)
+  const page = isReadAsColumns(query.resource, markets.spread) ? await readAs(AS_COLUMNS) : null
+  return page ?? (await readAs(AS_ROWS))!
+}
+
+/** How a page is read: its statement, and the parser of the answer. */
+type PageForm = {
+  statementOf: typeof rowsStatement
+  /** The rows are null if they cannot be read in this form. */
+  parse(query: PageQuery, answer: Row[]): { rows: Row[] | null; facts: Row }
+}
+
+const AS_COLUMNS: PageForm = { statementOf: columnsStatement, parse: rowsInColumns }
+const AS_ROWS: PageForm = { statementOf: rowsStatement, parse: rowsInRows }
+
+/** Reads a page in one form; null if its rows cannot be read in this form. */
+async function readPageAs(
+  form: PageForm,
+  client: Queryable,
+  query: PageQuery,
+  markets: Markets,
+  { rows: limit, maxBytes }: PageLimits,
+): Promise<Page | null> {
+  const { resource, selection } = query
   const scope = resource.storage.scopeBy === 'number' ? scopeOf(resource, selection) : null
-  let asColumns = isReadAsColumns(resource, markets.spread)
   for (;;) {
-    const known = scope === null ? undefined : markets.numbers.get(scope)
-    const located = await runPostgresQuery(client, locateRows(resource, selection, known))
-    if (located === null) return nothing()
+    const cachedNumber = scope === null ? undefined : markets.numbers.get(scope)
+    const located = await runPostgresQuery(client, locateRows(resource, selection, cachedNumber))
+    if (located === null) return emptyPage(client)
     const { market, span } = located
     if (market !== null) markets.numbers.set(scope!, market)
     const scans = pageScans(query, span, market)
-    const statementOf = asColumns ? columnsStatement : rowsStatement
-    const statement = statementOf(scans, { limit: rows ?? limit + 1, withState: !markets.spread })
-    const [apart, answer] = await withStateApart(client, statement, markets.spread, maxBytes)
-    const found = asColumns ? foundInColumns(query, answer) : foundInRows(query, answer)
-    const [hasRowsAtOrBefore, marketId, ...state] = [...found.facts, ...apart]
+    const statement = form.statementOf(scans, {
+      limit: limit ?? query.limit + 1,
+      withState: !markets.spread,
+    })
+    const [stateApart, answer] = await withStateApart(client, statement, markets.spread, maxBytes)
+    const { rows, facts } = form.parse(query, answer)
+    const [hasRowsAtOrBefore, marketId, ...state] = [...facts, ...stateApart]
     if (market !== null && marketId !== scope) {
+      // The schema was created anew, and the cached number is that of another market now.
       markets.numbers.delete(scope!)
       continue
     }
-    if (found.rows === null) {
-      asColumns = false
-      continue
-    }
+    if (rows === null) return null
     return {
-      ...cutRows(found.rows, limit),
+      ...cutRows(rows, query.limit),
       edges: null,
       hasRowsAtOrBefore: (hasRowsAtOrBefore as unknown) === true,
       ...stateOf(state),
@@ -214,45 +235,47 @@ async function readPageWithin(
   }
 }
 
-/** The rows of a page and one more, null if they must be read as rows; and the other results of its statement. */
-type Found = { rows: Row[] | null; facts: Row }
+async function emptyPage(client: Queryable): Promise<Page> {
+  return { ...EMPTY_PAGE, ...(await readStoreState(client)) }
+}
 
-/** Parses the rows of a rowsStatement; the last row has the facts, after the row columns. */
-function foundInRows({ resource }: PageQuery, answer: Row[]): Found {
+/** Parses the rows of a rowsStatement; one of them has the facts, after the columns of rows, and is removed. */
+function rowsInRows({ resource }: PageQuery, answer: Row[]): { rows: Row[]; facts: Row } {
   const columns = resource.storage.columns.length
   // The first fact is never null.
-  const at = answer.findIndex((row) => row[columns] !== null)
-  const [facts] = answer.splice(at, 1)
+  const factsAt = answer.findIndex((row) => row[columns] !== null)
+  const [facts] = answer.splice(factsAt, 1)
   return { rows: answer, facts: facts!.slice(columns) }
 }
 
-/** Parses the row of a columnsStatement. */
-function foundInColumns(query: PageQuery, [row]: Row[]): Found {
+/** Parses the row of a columnsStatement; the rows are null if a hash has several lines. */
+function rowsInColumns(query: PageQuery, [row]: Row[]): { rows: Row[] | null; facts: Row } {
   const columns = openColumns(query)
   const [count, ...facts] = row!.slice(columns.length)
   return { rows: rowsOfColumns(query, columns, row as (string | null)[], Number(count)), facts }
 }
 
 /**
- * Reads rows on a cluster: first the store's state from the coordinator, then the rows from the market's machine. Rows
- * may be newer than the state, never older.
+ * Runs a page's statement. On a cluster the store's state comes first, from the coordinator, and then the rows from the
+ * market's machine: they may be newer than the state, but never older. Elsewhere the statement returns the state, and this
+ * one is empty.
  */
 async function withStateApart(
   client: Queryable,
   statement: Statement,
   spread: boolean,
   maxBytes: number,
-): Promise<[state: Row, found: Row[]]> {
-  const [[state], found] = await Promise.all([
+): Promise<[state: Row, answer: Row[]]> {
+  const [[state], answer] = await Promise.all([
     spread ? queryRows(client, READ_STATE) : [[]],
     queryRows(client, statement.text, statement.values, maxBytes),
   ])
-  return [state!, found]
+  return [state!, answer]
 }
 
 /**
- * Rows from the texts of their open columns: see columnsText in page-statements.ts. Null if a hash is not on one
- * line.
+ * Rows from the texts of their open columns (see columnsText in page-statements.ts): a line for each row, empty for null.
+ * Null if a hash has several lines.
  */
 function rowsOfColumns(
   { resource, selection }: PageQuery,
@@ -292,7 +315,7 @@ function hasEmptyLine(text: string): boolean {
   return text === '' || text.startsWith('\n') || text.endsWith('\n') || text.includes('\n\n')
 }
 
-/** Runs `read` in one snapshot. */
+/** Runs `read` in a transaction that sees one snapshot. */
 async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T> {
   const began = client.query(BEGIN_SNAPSHOT)
   const [, result] = await Promise.all([began, read()])
