@@ -23,8 +23,11 @@ export type Compared = {
   pruned: PrunedBefore | null
 }
 
-/** A column in which a row of the store differs from one of the files. */
-type DifferingCell = { table: Table; name: string; a: NamedRow; b: NamedRow }
+/** A column in which a row of the store differs from the row of the files with the same key. */
+type DifferingCell = { table: Table; column: string; inStore: NamedRow; inFiles: NamedRow }
+
+/** A reason why a cell of a row may differ. */
+export type CellAllowance = (cell: DifferingCell) => boolean
 
 /** A row of the store, `a`, and one of the files, `b`. */
 export type TablePair = Pair<NamedRow> & {
@@ -38,11 +41,11 @@ export const PROVIDERS = tableOf('liquidity_providers')
 const PROVIDER_HISTORY = tableOf('liquidity_provider_history')
 const PAID_FEES = tableOf('paid_liquidity_fees')
 const AUCTIONS = tableOf('auctions')
-const PLACE: readonly string[] = ['height', 'event_index']
-const PROVIDER_PLACES: readonly string[] = ['list_height', 'list_index', ...PLACE]
+const POSITION: readonly string[] = ['height', 'event_index']
+const PROVIDER_POSITIONS: readonly string[] = ['list_height', 'list_index', ...POSITION]
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
-/** Names of what is stored, by table. */
+/** The resource of each table, by the table's name. */
 export const NAME_OF = new Map(
   STORED.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])),
 )
@@ -54,53 +57,78 @@ const isBelow = (value: TextCell | undefined, bound: string | null | undefined) 
 const isEndWithMarket = (table: Table, { leave, start_timestamp }: NamedRow) =>
   table === AUCTIONS && leave === '1' && start_timestamp === '0'
 
-/** Whether a side has the block of the first event that the other one knows of a row. */
+/** Whether a side has the block of the first event that the other side names for a row. */
 const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =>
   height == null || isWithin(fromEvents, BigInt(height))
 
-/** Whether a side has only a part of the block that a row of it is from. */
-const isOfPart = ({ gaps }: Covered, row: NamedRow | null) =>
+/** Whether a side has only a part of the block that one of its rows is from. */
+const isOfIncompleteBlock = ({ gaps }: Covered, row: NamedRow | null) =>
   row !== null &&
   isWithin(
     gaps.filter(({ kind }) => kind === 'incomplete'),
     BigInt(row.height!),
   )
 
-/** Allowed differences between the rows of a store and those of event files: in cells, and whole rows. */
+/**
+ * The allowed differences between the rows of a store and those of event files: `cells` for a cell of a row that both have,
+ * and `rows` for the whole row, or one that only one side has. The result of `lyra check` counts rows under the names of
+ * `rows`.
+ */
 export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
-  cells: Allowances<DifferingCell>
+  cells: readonly CellAllowance[]
   rows: Allowances<TablePair>
 } {
   const isImported = ({ height }: NamedRow) => isWithin(store.imported, BigInt(height!))
+
+  /** The positions of a provider depend on the order in which blocks arrive; check-positions.ts compares them. */
+  const isProviderPosition: CellAllowance = ({ table, column }) =>
+    table === PROVIDERS && PROVIDER_POSITIONS.includes(column)
+
+  /** An import invents the index of an event. */
+  const isInventedIndex: CellAllowance = ({ column, inStore }) =>
+    column === 'event_index' && isImported(inStore)
+
+  /** A data node deletes market data long before fees, so imported fees may have no figures. */
+  const isImportedWithoutFigures: CellAllowance = ({ table, column, inStore }) =>
+    table === PROVIDER_HISTORY &&
+    inStore.has_figures === '0' &&
+    !POSITION.includes(column) &&
+    isImported(inStore)
+
+  /** A data node stores times in microseconds. */
+  const isCutTime: CellAllowance = ({ column, inStore, inFiles }) =>
+    TIMES.includes(column) &&
+    isImported(inStore) &&
+    inFiles[column] != null &&
+    inStore[column] === String(cutToMicrosecond(BigInt(inFiles[column])))
+
+  /** One side does not have the first event of a period. */
+  const isStartOfOneSide: CellAllowance = ({ column, inStore, inFiles }) =>
+    column.startsWith('start_') && !(hasStart(files, inStore) && hasStart(store, inFiles))
+
   return {
-    cells: {
-      // The positions of a provider depend on the order in which blocks arrive; check-positions.ts compares them.
-      providerChange: ({ table, name }) => table === PROVIDERS && PROVIDER_PLACES.includes(name),
-      // Invented by the import.
-      importedIndex: ({ name, a }) => name === 'event_index' && isImported(a),
-      // A data node deletes market data long before fees.
-      importedFees: ({ table, name, a }) =>
-        table === PROVIDER_HISTORY && a.has_figures === '0' && !PLACE.includes(name) && isImported(a),
-      // A data node keeps no more digits.
-      importedTime: ({ name, a, b }) =>
-        TIMES.includes(name) &&
-        isImported(a) &&
-        b[name] != null &&
-        a[name] === String(cutToMicrosecond(BigInt(b[name]))),
-      // One side does not have the first event of a period.
-      start: ({ name, a, b }) => name.startsWith('start_') && !(hasStart(files, a) && hasStart(store, b)),
-    },
+    cells: [isProviderPosition, isInventedIndex, isImportedWithoutFigures, isCutTime, isStartOfOneSide],
     rows: {
+      /** The sides have different lists of the market's providers. */
       otherList: ({ table, a, b }) => table === PROVIDERS && !sameLists.has((a ?? b)!.market_id!),
+
+      /** The files do not have the block that the store's row is from. */
       notInFiles: ({ a, later }) => later === 'store' && !isWithin(files.fromEvents, BigInt(a!.height!)),
-      // It may follow from several events of its block.
-      ofPart: ({ table, a, b }) => table.goesWithBlock === true && (isOfPart(store, a) || isOfPart(files, b)),
-      // An imported block has only the rows that the import contained.
+
+      /** A side has only a part of the block, and the row may follow from several events of it. */
+      ofPart: ({ table, a, b }) =>
+        table.goesWithBlock === true && (isOfIncompleteBlock(store, a) || isOfIncompleteBlock(files, b)),
+
+      /** The store does not have all events of the block that the files' row is from: the block is missing or imported. */
       notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
-      // The index that the import invented is a part of the key.
+
+      /** The key contains the index, which the import invented. */
       importedIndex: ({ table, a, later }) => table === PAID_FEES && later === 'store' && isImported(a!),
-      // An imported point whose event came again: the files have it in the later block.
+
+      /** An imported point whose event was sent again in a later block: the files have it there. */
       repeated: ({ table, a, later }) => later === 'files' && table === POINTS && a !== null && isImported(a),
+
+      /** The store's row would be from a block ingested by a version that did not store the resource. */
       since: ({ table, b, later }) =>
         later === 'files' &&
         store.since.some(
@@ -108,6 +136,8 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
             (resource === NAME_OF.get(table.name) || isEndWithMarket(table, b!)) &&
             BigInt(b!.height!) < height,
         ),
+
+      /** The store's row has been pruned. */
       pruned: ({ table: { pruned: columns }, a, b }) =>
         a === null &&
         columns !== undefined &&
@@ -116,11 +146,12 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
   }
 }
 
-/** Of providers, their list says from which event they are. */
+/** The side whose row is from the later event, or of two rows that are not full, from the earlier one; see `fullIf` of {@link Table}. */
 export function laterOf(table: Table, { a, b, fields }: Pair<NamedRow>): TablePair['later'] {
+  // The positions of providers are not compared as those of other rows.
   if (table === PROVIDERS) return null
   if (a === null || b === null) return a === null ? 'files' : 'store'
-  if (!fields.some((name) => PLACE.includes(name))) return null
+  if (!fields.some((name) => POSITION.includes(name))) return null
   if (table.fullIf !== undefined && (a[table.fullIf] !== '1' || b[table.fullIf] !== '1')) {
     const isOfStore =
       a[table.fullIf] === b[table.fullIf]

@@ -199,8 +199,9 @@ function rulesOf(comparison: ComparedStores, table: Table): TableRules<TablePair
   const fieldsOf = (ours: Cells, theirs: Cells) => {
     const fields = rules.fieldsOf(ours, theirs)
     if (fields.length === 0) return fields
-    const pair = { a: namedRow(table, ours), b: namedRow(table, theirs), table }
-    return fields.filter((name) => !Object.values(cells).some((allows) => allows({ ...pair, name })))
+    const inStore = namedRow(table, ours)
+    const inFiles = namedRow(table, theirs)
+    return fields.filter((column) => !cells.some((allows) => allows({ table, column, inStore, inFiles })))
   }
   const describe = async (pair: Pair<Cells>) => {
     const event = await eventOfPoint(comparison, table, pair.a)
