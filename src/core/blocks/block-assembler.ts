@@ -23,12 +23,12 @@ import { type Block, ChainError, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
 import type { OpenBlock } from './open-block.ts'
 
-/** The only version of the event format there is. */
+/** The only existing version of the event format. */
 const BUS_EVENT_VERSION = 1
 
 /**
- * Memory for the events of one block before its end: for kinds that may be as long as a record, and for all others. Blocks of
- * busy networks take a few megabytes; a stream without an end of block must not fill the memory.
+ * Maximum memory for the events of one block before its end: for kinds that may be as long as a record, and for all others.
+ * Blocks of busy networks take a few megabytes. A stream without an end of block must not fill the memory.
  */
 const MAX_LONG_WEIGHT = 512 * 1024 * 1024
 const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
@@ -49,11 +49,11 @@ export type AssemblerCounts = {
   outsideBlocks: number
   /** Events whose index was already seen in their block. */
   repeated: number
-  /** Blocks without an EndBlock, dropped. */
+  /** Blocks without an EndBlock, which are dropped. */
   unfinishedBlocks: number
   /** Complete blocks that were already stored. */
   heldBlocks: number
-  /** Those whose rows are from an import: their events are not used. */
+  /** Of these, blocks whose rows are from an import: their events are not used. */
   importedBlocks: number
   leftOut: Map<LeftOutReason, number>
 }
@@ -61,23 +61,23 @@ export type AssemblerCounts = {
 export type AssemblerOptions = {
   /** The store's coverage; null if it is empty. */
   coverage: Coverage | null
-  /** Takes each block once it is whole; `coverage` of the assembler then includes it. */
+  /** Called with each whole block, which the assembler's `coverage` then includes. */
   onBlock: (block: Block) => void
   /** Called with each event that is left out. */
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
-  /** Records gaps and continues, instead of stopping. */
+  /** Records gaps and continues instead of stopping. */
   allowGap: boolean
   /** Heights whose gaps are always recorded: ascending, without overlap. */
   accepted?: readonly HeightRange[]
   /** Stops at an invalid event instead of skipping it. */
   strict: boolean
-  /** Checks and counts events, and forgets them: the blocks have none. */
+  /** Checks and counts events, but does not collect them: blocks have none. */
   isCheck?: boolean
 }
 
 /**
- * Assembles blocks from events by the rules of docs/events.md (blocks), the only place that knows them. Files
- * and live streams share it. Takes one event at a time, in the order of the stream; after an error it must not be used.
+ * Assembles blocks from events by the rules of docs/events.md (blocks), which no other code knows. Files and live streams
+ * share it. Takes one event at a time, in the order of the stream; must not be used after an error.
  */
 export class BlockAssembler {
   readonly counts: AssemblerCounts = {
@@ -96,16 +96,16 @@ export class BlockAssembler {
   /** The chain of the store; null if it is empty. */
   readonly #storedChain: string | null
   readonly #envelope = createEnvelope()
-  /** The chain that events must be of; null before the first one, if the store is empty. */
+  /** The chain of all events; null before the first one, if the store is empty. */
   #chainId: string | null
   #chainIdBytes: DataView
-  /** Of the store, once every block handed on is committed; null while it is empty. */
+  /** The coverage's ends once every block handed on is committed; null while the store is empty. */
   #ends: CoverageEnds | null
   readonly #gaps: GapList
   /** The block that has begun and not ended. */
   #open: OpenBlock | null = null
   readonly #blockOne = new BlockOne()
-  /** Of the last event. */
+  /** The position of the last event. */
   #position: RecordPosition = { source: '', record: 0, offset: 0 }
   /** The lowest height that has begun; an empty store begins there. */
   #firstBegun: bigint | null = null
@@ -133,24 +133,24 @@ export class BlockAssembler {
     )
   }
 
-  /** The required chain of events; null before the first event, if the store is empty. */
+  /** The chain that events must have; null before the first event, if the store is empty. */
   get chainId(): string | null {
     return this.#chainId
   }
 
   /** The height of a block that has begun and is neither stored nor handed on; null if there is none. */
   get pendingHeight(): bigint | null {
-    if (this.#open?.isHeld === false) return this.#open.height
-    return this.#blockOne.ended?.block.isHeld === false ? 1n : null
+    if (this.#open?.isStored === false) return this.#open.height
+    return this.#blockOne.ended?.block.isStored === false ? 1n : null
   }
 
   /**
    * Takes the event `bytes[start..end)`.
    *
-   * @throws {EventStreamError} for bytes that are not a BusEvent of version 1, and for a block too large.
+   * @throws {EventStreamError} for bytes that are not a BusEvent of version 1, and for a block that is too large.
    * @throws {ChainError} for an event of another chain.
-   * @throws {GapError} where something is missing, unless gaps are allowed.
-   * @throws {StrictError} for an event not as it should be, where strictness is asked for.
+   * @throws {GapError} if something is missing, unless gaps are allowed.
+   * @throws {StrictError} for an invalid event, if `strict`.
    */
   accept(bytes: Buffer, start: number, end: number, at: RecordPosition): void {
     this.counts.records++
@@ -176,7 +176,7 @@ export class BlockAssembler {
   }
 
   /**
-   * The input ends: block 1 is whole if the store has block 2.
+   * Must be called at the end of the input: block 1 is then whole if the store has block 2.
    *
    * @throws {GapError} as {@link accept}.
    */
@@ -193,21 +193,21 @@ export class BlockAssembler {
       )
     }
     if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
-    const given = bytes.toString('utf8', chainIdStart, chainIdEnd)
-    if (given === '' || given.length > MAX_KEY_LENGTH || given.includes('\0')) {
+    const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
+    if (chainId === '' || chainId.length > MAX_KEY_LENGTH || chainId.includes('\0')) {
       throw new EventStreamError(
-        `not a BusEvent: a chain id of ${JSON.stringify(given.slice(0, 80))}`,
+        `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
         this.#position,
       )
     }
     if (this.#chainId !== null) {
       const other = this.#storedChain === null ? 'the input began with' : 'the store contains'
       throw new ChainError(
-        `an event of chain ${JSON.stringify(given)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
+        `an event of chain ${JSON.stringify(chainId)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
         this.#position,
       )
     }
-    this.#chainId = given
+    this.#chainId = chainId
     this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
   }
 
@@ -230,10 +230,10 @@ export class BlockAssembler {
       height,
       timestamp,
       hash,
-      isHeld: height === 1n ? this.#isPartStored(hash) : this.#isBlockStored(height),
+      isStored: height === 1n ? this.#isPartStored(hash) : this.#isBlockStored(height),
       idPrefix: `${height}-`,
       ids: new IdSequence(),
-      heldIndex: 0,
+      storedIndex: 0,
       incomplete: false,
       events: [],
       eventCount: 0,
@@ -243,36 +243,39 @@ export class BlockAssembler {
     this.#nextIndex()
   }
 
-  /** A block without EndBlock when `next` begins is dropped, with its first part. */
+  /**
+   * Drops the open block, whose EndBlock is missing when block `next` begins. Ended parts of block 1 are dropped too, unless
+   * another part of it begins.
+   */
   #dropOpenBlock(next: bigint): void {
     const dropped = this.#open
     this.#open = null
-    if (dropped === null || dropped.isHeld) return
+    if (dropped === null || dropped.isStored) return
     this.counts.unfinishedBlocks++
     if (dropped.height !== next) this.#blockOne.dropEnded()
     else if (next === 1n) this.#blockOne.partHasNoEnd(dropped.hash)
   }
 
   #endBlock(block: OpenBlock): void {
-    const { height, isHeld } = block
+    const { height, isStored } = block
     const { ended } = this.#blockOne
     this.#open = null
     // Block 1 has two parts.
-    if (isHeld && (height !== 1n || ended === null)) {
+    if (isStored && (height !== 1n || ended === null)) {
       this.counts.heldBlocks++
       if (this.#isImported(height)) this.counts.importedBlocks++
     }
     if (height === 1n) this.#blockOne.endPart(block)
-    else if (!isHeld) this.#handOn(block, this.#ends?.blockOne ?? null)
+    else if (!isStored) this.#handOn(block, this.#ends?.blockOne ?? null)
   }
 
   /**
-   * Hands on block 1, whole, or nothing of it: the positions of its events count from the first of genesis, and would be wrong
-   * if some are missing.
+   * Hands on block 1, complete or not at all: the positions of its events count from the first event of genesis, and would
+   * be wrong if some were missing.
    */
   #handOnBlockOne(): void {
     const { ended, hasPartWithoutEnd } = this.#blockOne
-    if (ended?.block.isHeld === false) {
+    if (ended?.block.isStored === false) {
       const { block, hashes } = ended
       if (hasPartWithoutEnd) {
         this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,')
@@ -285,8 +288,8 @@ export class BlockAssembler {
   }
 
   /**
-   * Whether a part of block 1 is to be skipped. One that has ended, or is stored, is; a part that is not stored is not, nor
-   * anything after it: positions in the second part count from the last event of the first.
+   * Whether a part of block 1 is skipped, because it has ended before or is stored. After a part that is not stored, no
+   * part counts as stored: positions in the second part count from the last event of the first.
    *
    * @throws {EventStreamError} for a third part.
    */
@@ -295,14 +298,15 @@ export class BlockAssembler {
     this.#blockOne.checkPart(hash, this.#position)
     if (!this.#isBlockStored(1n)) return false
     if (this.#isImported(1n)) return true
-    return this.#blockOne.ended?.block.isHeld !== false && this.#ends!.blockOne?.includes(hash) === true
+    return this.#blockOne.ended?.block.isStored !== false && this.#ends!.blockOne?.includes(hash) === true
   }
 
-  /** Whether the store has a part of block 1 that the input does not; their order is then unknown. */
+  /** Whether the store has a part of block 1 that the input does not have; the order of the parts is then unknown. */
   #hasOtherPartStored(hashes: readonly string[]): boolean {
     if (!this.#isBlockStored(1n)) return false
     const stored = this.#ends!.blockOne
-    // Stores that came from version 0.1.0 do not know their parts: two parts are more than one, one may be the stored one.
+    // Stores from version 0.1.0 do not know their parts. Two parts are more than the store has; a single one may be the
+    // stored one.
     if (stored === null) return hashes.length < 2
     if (stored.every((hash) => hashes.includes(hash))) return false
     if (this.#mayMiss(1n, 1n)) return true
@@ -316,12 +320,12 @@ export class BlockAssembler {
   }
 
   /**
-   * Whether the store has a block that begins, and is not known to have it in part. Imported blocks are final.
+   * Whether a block that begins is stored, and not known to be incomplete. Imported blocks are final.
    *
-   * @throws {GapError} for a block beyond the next one, unless those between may be missing
+   * @throws {GapError} for a block beyond the next one, unless the blocks between may be missing
    */
   #isBlockStored(height: bigint): boolean {
-    // In an empty store the first block that has begun is the next one.
+    // In an empty store, the next block is the first one that has begun.
     const from = this.#ends === null ? this.#firstBegun! : this.#ends.height + 1n
     if (height > from && !this.#mayMiss(from, height - 1n)) {
       throw new GapError(
@@ -335,13 +339,13 @@ export class BlockAssembler {
     return this.#isBetweenEnds(height) && !this.#gaps.has(height)
   }
 
-  /** Whether gaps are allowed, or these heights are accepted as one. */
+  /** Whether gaps are allowed, or the operator has accepted a gap of these heights. */
   #mayMiss(from: bigint, to: bigint): boolean {
     const { allowGap, accepted = [] } = this.#options
     return allowGap || holdAll(accepted, { from, to })
   }
 
-  /** Whether some of a height's events are stored. */
+  /** Whether any of a height's events are stored. */
   #isStored(height: bigint): boolean {
     return this.#isBetweenEnds(height) && this.#gaps.at(height)?.kind !== 'missing'
   }
@@ -354,10 +358,7 @@ export class BlockAssembler {
     return isWithin(this.#imported, height)
   }
 
-  /**
-   * Checks an event's id against the open block; returns its index within the block, or null if the
-   * event is to be passed over.
-   */
+  /** Checks an event's id against the open block. Returns its index within the block; null if the event is skipped. */
   #nextIndex(): number | null {
     const open = this.#open
     if (open === null) {
@@ -365,10 +366,10 @@ export class BlockAssembler {
       else this.counts.outsideBlocks++
       return null
     }
-    // Of block 1 the second part's positions count from the last of the first, whether that is stored or not.
-    if (open.isHeld && open.height !== 1n) return 0
+    // Positions in the second part of block 1 count from the last event of the first part, even if that is stored.
+    if (open.isStored && open.height !== 1n) return 0
     const index = this.#indexInBlock(open.idPrefix)
-    // An event of another height, as a restarted core sends: the open block goes on.
+    // A restarted core sends events of other heights; the open block continues.
     if (index === null) {
       this.counts.outsideBlocks++
       return null
@@ -383,7 +384,7 @@ export class BlockAssembler {
     return index
   }
 
-  /** The number after the height in the event's id; null if the height is not the open block's. */
+  /** The number after the height in the event's id; null if the height is not that of the open block. */
   #indexInBlock(prefix: string): number | null {
     const { bytes, idStart, idEnd } = this.#envelope
     const digits = idStart + prefix.length
@@ -417,8 +418,8 @@ export class BlockAssembler {
 
   /** @throws {GapError} unless the block may be incomplete. */
   #markIncomplete(block: OpenBlock, missing: string): void {
-    const { isHeld, height } = block
-    if (isHeld) return
+    const { isStored, height } = block
+    if (isStored) return
     // A block recorded as incomplete may arrive incomplete again.
     const isKnown = this.#gaps.at(height)?.kind === 'incomplete'
     if (!isKnown && !this.#mayMiss(height, height)) {
@@ -433,12 +434,12 @@ export class BlockAssembler {
     block.incomplete = true
   }
 
-  /** Adds the last event to the open block, if there is one and it is not stored. */
+  /** Adds the last event to the open block, unless there is none or it is stored. */
   #addEvent(): void {
     const { isCheck = false } = this.#options
     const index = this.#nextIndex()
     const block = this.#open
-    if (index === null || block === null || block.isHeld) return
+    if (index === null || block === null || block.isStored) return
     const event = decodeEvent(this.#envelope, this.#leaveOut, isCheck)
     if (event === null) return
     const { kind, bodyStart, bodyEnd } = this.#envelope
@@ -457,7 +458,9 @@ export class BlockAssembler {
     block.events.push({ index: index + before, event })
   }
 
-  /** Leaves out something of the last event. One function for all: one for each event would be most of their garbage. */
+  /**
+   * Leaves out the last event or a part of it. One function for all events: one for each would be most of their garbage.
+   */
   readonly #leaveOut = (reason: LeftOutReason): void => {
     const { strict, onLeftOut } = this.#options
     if (strict) {
@@ -470,14 +473,14 @@ export class BlockAssembler {
     onLeftOut(reason, this.#position)
   }
 
-  /** Hands a whole block on; `blockOne` are the hashes of block 1's parts that the store has then. */
+  /** Hands on a whole block. `blockOne` are the hashes of the parts of block 1 that the store then has. */
   #handOn(block: OpenBlock, blockOne: readonly string[] | null): void {
-    const { height, timestamp, events, incomplete: isIncomplete, heldIndex, weight } = block
+    const { height, timestamp, events, incomplete: isIncomplete, storedIndex, weight } = block
     if (isIncomplete && this.#gaps.at(height)?.kind === 'incomplete') {
       this.counts.heldBlocks++
       return
     }
-    const replacesAfter = this.#isStored(height) ? heldIndex : null
+    const replacesAfter = this.#isStored(height) ? storedIndex : null
     const span = isIncomplete ? spanOf(this.#ends, this.#gaps, height) : null
     const ends = this.#ends ?? startsAt(this.#firstBegun!)
     this.#ends = { ...extended(ends, this.#gaps, height, timestamp), blockOne }
@@ -487,7 +490,7 @@ export class BlockAssembler {
   }
 }
 
-/** Whether a text of ASCII stands at a place of bytes. */
+/** Whether bytes contain an ASCII text at a position. */
 function beginsWith(bytes: Buffer, start: number, text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     if (text.charCodeAt(index) !== bytes[start + index]) return false

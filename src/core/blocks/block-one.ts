@@ -2,18 +2,18 @@ import { EventStreamError, type RecordPosition } from '../records/record-positio
 import type { OpenBlock } from './open-block.ts'
 
 /**
- * The parts of block 1 that have ended, together, and their hashes in the order in which they came. They are held if all
- * parts are known to be stored: after one that is not, no other one counts as stored.
+ * The ended parts of block 1 in one block, and their hashes in order of arrival. The block counts as stored if all parts
+ * are known to be stored: after a part that is not stored, no other one counts as stored.
  */
 type EndedParts = { block: OpenBlock; hashes: readonly string[] }
 
 /**
- * Block 1 while its parts arrive, genesis and the block itself, both of height 1, with different hashes. Each may come again. It
- * is whole once block 2 begins (docs/events.md, blocks).
+ * Block 1 while its parts arrive: genesis and the block itself, both of height 1, with different hashes. Each may be sent
+ * again. The block is whole once block 2 begins (docs/events.md, blocks).
  */
 export class BlockOne {
   #ended: EndedParts | null = null
-  /** Hashes of parts that have begun and not ended. */
+  /** Hashes of parts that have begun but not ended. */
   readonly #withoutEnd = new Set<string>()
 
   /** The parts that have ended; null if none has, or a later block has begun. */
@@ -21,12 +21,14 @@ export class BlockOne {
     return this.#ended
   }
 
-  /** Whether a part has begun whose end is missing. */
+  /** Whether a part has begun but its end is missing. */
   get hasPartWithoutEnd(): boolean {
     return this.#withoutEnd.size > 0
   }
 
-  /** The position of the last event of the parts that have ended, after which those of the next part count; 0 if none has. */
+  /**
+   * The index of the last event of the ended parts, from which the indexes of the next part count; 0 if no part has ended.
+   */
   get lastIndex(): number {
     return this.#ended?.block.ids.last ?? 0
   }
@@ -38,7 +40,7 @@ export class BlockOne {
   /**
    * Checks a part that begins.
    *
-   * @throws {EventStreamError} for a third part: there are two.
+   * @throws {EventStreamError} for a third part: block 1 has two.
    */
   checkPart(hash: string, position: RecordPosition): void {
     const others = new Set([...(this.#ended?.hashes ?? []), ...this.#withoutEnd])
@@ -49,12 +51,12 @@ export class BlockOne {
     )
   }
 
-  /** A part has begun, and something else before its end. */
+  /** Must be called if a part has begun, and something else begins before its end. */
   partHasNoEnd(hash: string): void {
     this.#withoutEnd.add(hash)
   }
 
-  /** A part has ended: its events follow those of the part before. One that comes again adds nothing. */
+  /** Must be called at the end of a part: its events follow those of the previous part. A repeated part adds nothing. */
   endPart(part: OpenBlock): void {
     this.#withoutEnd.delete(part.hash)
     if (this.hasEnded(part.hash)) return
@@ -68,16 +70,16 @@ export class BlockOne {
     part.weight += first.weight
     part.longWeight += first.longWeight
     part.incomplete ||= first.incomplete
-    part.heldIndex = first.isHeld ? first.ids.last : 0
+    part.storedIndex = first.isStored ? first.ids.last : 0
     this.#ended = { block: part, hashes: [...hashes, part.hash] }
   }
 
-  /** Drops the parts that have ended: another block has begun before the end of the next part. */
+  /** Drops the ended parts, because another block has begun before the end of the next part. */
   dropEnded(): void {
     this.#ended = null
   }
 
-  /** Block 1 has been handed on, or there is nothing of it. */
+  /** Must be called once block 1 has been handed on, or is known to be missing. */
   clear(): void {
     this.#ended = null
     this.#withoutEnd.clear()

@@ -1,10 +1,10 @@
 import type { MarketEvent } from '../events/event.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 
-/** An event and its index within its block, the first being 1; of block 1, genesis' events count first. */
+/** An event and its index within its block, the first being 1. In block 1, the events of genesis are counted first. */
 export type BlockEvent = { index: number; event: MarketEvent }
 
-/** A complete block: the kept events from BeginBlock to EndBlock. */
+/** A complete block: the stored events from BeginBlock to EndBlock. */
 export type Block = {
   height: bigint
   /** Unix nanoseconds. */
@@ -14,11 +14,11 @@ export type Block = {
   isIncomplete?: boolean
   /** Events after this index replace the stored ones of the block; null if none are stored. */
   replacesAfter: number | null
-  /** About how much memory the events take, in bytes. */
+  /** Approximate memory of the events, in bytes. */
   weight: number
 }
 
-/** Blocks or events are missing in the stream: ingestion stops before the block that shows it. */
+/** Blocks or events are missing in the stream. Ingestion stops before the block at which this shows. */
 export class GapError extends EventStreamError {
   override name = 'GapError'
   readonly from: bigint
@@ -31,17 +31,17 @@ export class GapError extends EventStreamError {
   }
 }
 
-/** Blocks below those that the store began with were added, and some between are still missing at the end. */
+/** Blocks below the store's first one were added, and some between are still missing at the end. */
 export class MissingHistoryError extends Error {
   override name = 'MissingHistoryError'
 }
 
-/** The stream is another network's than the store's, or changes its network within the input. */
+/** The stream is from another network than the store, or changes its network within the input. */
 export class ChainError extends EventStreamError {
   override name = 'ChainError'
 }
 
-/** An event that is not as it should be, where `--strict` asks to stop at such. */
+/** An invalid event, at which `--strict` stops. */
 export class StrictError extends EventStreamError {
   override name = 'StrictError'
 }

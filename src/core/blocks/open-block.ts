@@ -6,16 +6,16 @@ export type OpenBlock = {
   height: bigint
   timestamp: bigint
   hash: string
-  /** Whether its events are skipped: the store holds it. */
-  isHeld: boolean
+  /** Whether the store has it, so that its events are skipped. */
+  isStored: boolean
   /** Common prefix of its events' ids, `<height>-`. */
   idPrefix: string
   ids: IdSequence
-  /** Of block 1, the last index of a first part that the store holds, and that is not among the events. */
-  heldIndex: number
+  /** In block 1, the last index of a first part that is stored, and so not among the events. */
+  storedIndex: number
   incomplete: boolean
   events: BlockEvent[]
-  /** Events to keep so far: as many as `events` has, unless they are only checked. */
+  /** Number of stored events so far: the length of `events`, unless they are only checked. */
   eventCount: number
   weight: number
   /** Bytes of its events of kinds that may be as long as a record. */

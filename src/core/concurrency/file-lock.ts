@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite'
 /** SQLite's code for a file that is locked. */
 const SQLITE_BUSY = 5
 
-/** Longer than it takes to ask whether a file is locked. */
+/** Longer than another process takes to check whether a file is locked. */
 const ASKED_MS = 50
 
-/** Whether another process has locked a file with {@link lockFile}; nothing is locked by asking. False if there is none. */
+/** Whether a process has locked a file with {@link lockFile}; false if there is no such file. Takes no lock itself. */
 export function isFileLocked(path: string): boolean {
   if (!existsSync(path)) return false
   const lock = new DatabaseSync(path, { readOnly: true })
@@ -23,18 +23,18 @@ export function isFileLocked(path: string): boolean {
 }
 
 /**
- * Locks a file, made if it is missing, until this process ends, however it does, or the lock is released. The system holds
- * the lock, on an empty database of SQLite.
+ * Locks a file, which it creates if necessary, until the lock is released or this process ends in whatever way. It is the
+ * operating system's lock on an empty SQLite database.
  *
- * @returns what releases it; null if it is locked already.
+ * @returns the function that releases the lock; null if another process has it
  *
- * @throws SQLite's error if the file cannot be made or locked.
+ * @throws SQLite's error if the file cannot be created or locked.
  */
 export function lockFile(path: string): (() => void) | null {
-  // Who asks whether it is locked shares it for a moment.
+  // A process that checks the lock shares it for a moment.
   const lock = new DatabaseSync(path, { timeout: ASKED_MS })
   try {
-    // Nothing is written, as a journal would be: the disk may be full.
+    // Writes nothing, not even a journal: the disk may be full.
     lock.exec('pragma journal_mode = memory; begin exclusive')
     return () => lock.close()
   } catch (error) {

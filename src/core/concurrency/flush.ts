@@ -6,13 +6,13 @@ const CANNOT_FLUSH = ['EINVAL', 'ENOTSUP', 'ENOSYS', 'EACCES', 'EPERM', 'EISDIR'
 
 /** Waits until a file's bytes and size are on disk, whoever wrote them. */
 export function flushFile(path: string): void {
-  // Windows flushes only what may be written to.
+  // Windows flushes only files that are open for writing.
   flush(path, process.platform === 'win32' ? 'r+' : 'r')
 }
 
 /**
- * Waits until the names in a folder are on disk: a file made in it, linked or moved into it may otherwise be without its
- * name after a loss of power, although its bytes were flushed.
+ * Waits until the names in a folder are on disk. Without it, a file that was created in the folder, linked or moved into it
+ * may have lost its name after a power loss, although its bytes were flushed.
  */
 export function flushFolder(path: string): void {
   if (process.platform === 'win32') return
@@ -23,7 +23,7 @@ export function flushFolder(path: string): void {
   }
 }
 
-/** Makes a folder and those that it is in, if they are missing, and waits until their names are on disk. */
+/** Creates a folder and its missing parents, and waits until their names are on disk. */
 export function makeFolder(path: string, mode?: number): void {
   const first = mkdirSync(path, { recursive: true, ...(mode === undefined ? {} : { mode }) })
   if (first === undefined) return

@@ -1,10 +1,10 @@
 import { extname } from 'node:path'
 
 /**
- * The module of a name in the folder of another one, for a thread or a process to start with: the same file name in a
- * checkout (.ts) and in the published package (.js).
+ * The URL of a module in the folder of another one, from which a thread or a process can start. Its extension is `.ts` in a
+ * checkout and `.js` in the published package.
  *
- * @param url the other one's `import.meta.url`
+ * @param url the other module's `import.meta.url`
  */
 export function moduleBeside(url: string, name: string): URL {
   return new URL(`./${name}${extname(url)}`, url)

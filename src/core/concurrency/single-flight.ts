@@ -1,15 +1,18 @@
-/** One piece of work, done once at a time for all who want its result. */
+/** Work that runs once at a time for all its callers. */
 export type SingleFlight<T> = {
-  /** The result of a run that starts from now on: callers during a run share the next one. */
+  /** The result of a run that starts after this call: callers during a run share the next one. */
   fresh(): Promise<T>
-  /** The result of the run in progress; of a new one if there is none. */
+  /** The result of the run in progress, or of a new one if there is none. */
   current(): Promise<T>
-  /** Waits until nothing runs, whether runs fail or not. */
+  /** Waits until nothing runs, whether or not runs fail. */
   settled(): Promise<void>
   readonly isRunning: boolean
 }
 
-/** Makes concurrent callers of some work share its execution. A failed one fails for all its callers; the next call starts anew. */
+/**
+ * Makes concurrent callers of `work` share its execution. If it fails, it fails for all of them, and the next call starts
+ * anew.
+ */
 export function singleFlight<T>(work: () => Promise<T>): SingleFlight<T> {
   let running: Promise<T> | null = null
   let next: Promise<T> | null = null

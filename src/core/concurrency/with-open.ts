@@ -1,7 +1,11 @@
-/** What is closed once it has been used. */
+/** Something that must be closed after use. */
 type Closeable = { close(): Promise<unknown> }
 
-/** Uses something that is being opened, and closes it whatever happens meanwhile. Rejects as opening, use or closing does. */
+/**
+ * Waits for something to open, uses it, and closes it in any case.
+ *
+ * @throws the error of opening, of the use, or of closing.
+ */
 export async function withOpen<Opened extends Closeable, Result>(
   opening: Promise<Opened>,
   use: (opened: Opened) => Result | Promise<Result>,

@@ -1,9 +1,9 @@
 import { constants, setPriority } from 'node:os'
 
 /**
- * Lowers this thread's priority below that of the process's other threads, on Linux, if each thread has one.
- * Elsewhere it would slow the whole process. On a busy machine, others wait for it while it holds a lock that all threads
- * share (Node's pool for files, V8's helpers): nothing that handles live events may yield.
+ * Lowers this thread's priority below that of the process's other threads, on Linux, where each thread has one. Elsewhere
+ * it would slow the whole process. On a busy machine other threads wait for this one while it has a lock that all threads
+ * share (Node's pool for files, V8's helpers): nothing that handles live events may call this.
  */
 export function yieldToOthers(): void {
   if (process.platform !== 'linux') return

@@ -1,6 +1,9 @@
 const NOTICE_SPAN_MS = 60_000
 
-/** Forwards the first of many notices, and then once a minute the last one with the number since. */
+/**
+ * Forwards the first notice at once. While more follow, it forwards the latest one at most once a minute, with the number
+ * since.
+ */
 export function countedNotice(notice: (message: string) => void): (message: string) => void {
   let timer: NodeJS.Timeout | null = null
   let further = 0

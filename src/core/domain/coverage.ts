@@ -7,8 +7,8 @@ export type Gap = {
 } & TimeSpan
 
 /**
- * Between which times a range of heights lies, Unix nanoseconds: those of the last stored block before it and of the first
- * one after it. Null where that is not known, or there is none: the range is open on that side.
+ * The times between which a range of heights lies, Unix nanoseconds: those of the last stored block before it and of the
+ * first one after it. Null if there is no such block, or its time is unknown: the range is then open on that side.
  */
 type TimeSpan = { start: bigint | null; end: bigint | null }
 
@@ -16,64 +16,64 @@ type TimeSpan = { start: bigint | null; end: bigint | null }
 export type HeightRange = { from: bigint; to: bigint }
 
 /**
- * The height from which a store has a resource in all blocks: an older version, which did not store it, ingested blocks
- * below. Blocks that arrive later have it, but the height stays.
+ * The height from which a store has a resource in all blocks. An older version, which did not store it, ingested the blocks
+ * below. Blocks below that arrive later have it, but the height stays.
  */
 type Since = {
   resource: string
   height: bigint
-  /** The time of that block, Unix nanoseconds; null if it is not known. */
+  /** The time of that block, Unix nanoseconds; null if it is unknown. */
   start: bigint | null
 }
 
 /**
- * Imported heights; `lacks`: the resources whose rows were unavailable or have not been written yet, by name,
- * ascending, with spaces between.
+ * Imported heights; `lacks`: the names of the resources whose rows were unavailable or have not been written yet,
+ * ascending, separated by spaces.
  */
 export type ImportedRange = HeightRange & { lacks: string }
 
 /** Orders ranges by their beginnings. */
 export const byFrom = (a: HeightRange, b: HeightRange) => Number(a.from - b.from)
 
-/** Such a range in JSON: numbers of 64 bits are text. */
+/** A range in JSON: 64-bit integers are text. */
 export type InText<Range extends HeightRange> = Omit<Range, 'from' | 'to'> & { from: string; to: string }
 
-/** A gap in JSON: numbers of 64 bits are text. */
+/** A gap in JSON: 64-bit integers are text. */
 export type GapText = InText<HeightRange> & Pick<Gap, 'kind'> & { start: string | null; end: string | null }
 
-/** The part of one network's stream that a store holds. */
+/** The part of a network's stream that a store contains. */
 export type Coverage = {
   chainId: string
-  /** The lowest stored height; blocks that arrive later from below it are added, and lower it. */
+  /** The lowest stored height; lowered by blocks below it that arrive later. */
   first: bigint
-  /** That block's time, Unix nanoseconds, or a later one that is the nearest known; null if none is. */
+  /** The time of that block, or of the nearest later one whose time is known, Unix nanoseconds; null if there is none. */
   firstTimestamp: bigint | null
   /**
    * Height of the first block ever committed: blocks below it were added later, and gaps there do not make current data
    * unavailable.
    */
   began: bigint
-  /** Hashes of the parts of block 1 (genesis and the block itself), if it is held and they are known. */
+  /** Hashes of the parts of block 1 (genesis and the block itself); null if it is not stored, or they are unknown. */
   blockOne: readonly string[] | null
   /** The height of the last block committed: the store head. */
   height: bigint
-  /** That block's time, Unix nanoseconds. */
+  /** The time of that block, Unix nanoseconds. */
   timestamp: bigint
   /** Ascending, without overlap. */
   gaps: readonly Gap[]
   /** By resource; without those that all blocks have. */
   since: readonly Since[]
   /**
-   * Heights whose rows are from an import, not from events: ascending, not adjacent, and never of missing heights.
-   * A block counts as imported only from the commit of its last rows on, so that a stream sends it once.
+   * Heights whose rows are from an import, not from events: ascending, not adjacent, without missing heights. A block
+   * counts as imported only once its last rows are committed, so that a stream sends it once.
    */
   imported: readonly ImportedRange[]
 }
 
-/** A coverage without its chain and ranges of heights, while blocks are added. */
+/** The parts of a coverage that change with every block. */
 export type CoverageEnds = Omit<Coverage, 'chainId' | 'gaps' | 'imported'>
 
-/** The ends of an empty store whose first block is to be this one, or a later one. */
+/** The ends of an empty store whose first block is `first` or a later one. */
 export function startsAt(first: bigint): CoverageEnds {
   return {
     first,
@@ -86,7 +86,7 @@ export function startsAt(first: bigint): CoverageEnds {
   }
 }
 
-/** The ends with one more block, which fills a gap of its height; heights that it leaves out become a gap. */
+/** The ends after one more block: it fills a gap at its height, and skipped heights become a gap. */
 export function extended(ends: CoverageEnds, gaps: GapList, at: bigint, timestamp: bigint): CoverageEnds {
   const { first, firstTimestamp, height } = ends
   if (at < first) {
@@ -100,7 +100,7 @@ export function extended(ends: CoverageEnds, gaps: GapList, at: bigint, timestam
     return ends
   }
   const lastTimestamp = height < first ? null : ends.timestamp
-  // A gap of the last block lies before this one.
+  // If the last block is in a gap, this one is the first after it.
   gaps.endLast(timestamp)
   if (at > height + 1n) {
     gaps.add({ from: height + 1n, to: at - 1n, kind: 'missing', start: lastTimestamp, end: timestamp })
@@ -108,7 +108,7 @@ export function extended(ends: CoverageEnds, gaps: GapList, at: bigint, timestam
   return { ...ends, firstTimestamp: firstTimestamp ?? timestamp, height: at, timestamp }
 }
 
-/** The times between which a block lies, by those of its neighbours: as those of a gap that it is to be. */
+/** The times between which a block lies: those of its neighbours, as for a gap at its height. */
 export function spanOf(ends: CoverageEnds | null, gaps: GapList, height: bigint): TimeSpan {
   const gap = gaps.at(height)
   if (gap !== null) return { start: gap.start, end: gap.end }
@@ -118,8 +118,8 @@ export function spanOf(ends: CoverageEnds | null, gaps: GapList, height: bigint)
 }
 
 /**
- * Gaps, or other ranges of heights, while blocks are ingested: ascending, without overlap, changed in place. A stream
- * full of gaps has as many gaps as blocks.
+ * Gaps, or other ranges of heights, while blocks are ingested: ascending, without overlap. They are changed in place,
+ * because a stream may have as many gaps as blocks.
  */
 export class GapList<
   Range extends HeightRange & Partial<TimeSpan> & { kind?: Gap['kind']; lacks?: string } = Gap,
@@ -132,24 +132,24 @@ export class GapList<
     this.#snapshot = gaps
   }
 
-  /** The gaps as they are now; the same array until something changes. */
+  /** The current gaps; the same array until something changes. */
   get all(): readonly Range[] {
     this.#snapshot ??= this.#gaps.map((gap) => ({ ...gap }))
     return this.#snapshot
   }
 
-  /** The gap that a height lies in; null if it lies in none. */
+  /** The gap that contains a height; null if none does. */
   at(height: bigint): Range | null {
     const gap = this.#gaps[firstGapFrom(this.#gaps, height)]
     return gap !== undefined && gap.from <= height ? gap : null
   }
 
-  /** Whether a height lies in a gap. */
+  /** Whether a gap contains a height. */
   has(height: bigint): boolean {
     return this.at(height) !== null
   }
 
-  /** Removes a height, whose block has this time, from the gap that it lies in, which may split that. */
+  /** Removes a height, whose block has this time, from the gap that contains it, which may split the gap. */
   fill(height: bigint, timestamp: bigint): void {
     const index = firstGapFrom(this.#gaps, height)
     const gap = this.#gaps[index]
@@ -161,7 +161,7 @@ export class GapList<
     this.#snapshot = null
   }
 
-  /** Notes the time of the first block after the last gap, unless that is known. */
+  /** Sets the time of the first block after the last gap, unless it is known. */
   endLast(timestamp: bigint): void {
     const last = this.#gaps.at(-1)
     if (last === undefined || last.end !== null) return
@@ -169,7 +169,7 @@ export class GapList<
     this.#snapshot = null
   }
 
-  /** Adds a gap that overlaps no other; one that continues a gap of its kind lengthens that. */
+  /** Adds a gap that overlaps no other. If it continues a gap of its kind, that one becomes longer. */
   add(gap: Range): void {
     const index = firstGapFrom(this.#gaps, gap.from)
     const joined = { ...gap }
@@ -193,8 +193,7 @@ export class GapList<
 }
 
 /**
- * The index of the first of sorted gaps that does not end below a height, by binary search: a stream may be full of
- * gaps.
+ * The index of the first gap that does not end below a height, by binary search: a stream may have as many gaps as blocks.
  */
 export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: bigint): number {
   let low = 0
@@ -214,6 +213,7 @@ const isAlike = (a: { kind?: string; lacks?: string }, b: { kind?: string; lacks
 /** An imported range in JSON; `lacks` only if resources are missing. */
 export type ImportedText = InText<HeightRange> & { lacks?: string[] }
 
+/** Numbers as text, and the resources as a list. */
 export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
   const ends = inText({ from, to })
   return lacks === '' ? ends : { ...ends, lacks: lacks.split(' ') }
@@ -255,7 +255,7 @@ export function describeMissingResources({
 
 const REBUILD = 'to have it in all blocks, ingest the event files into a new store, then switch to that'
 
-/** As {@link describeMissingResources}, in lines; none without a coverage. */
+/** As {@link describeMissingResources}, in one line for each resource; none if the coverage is null. */
 export function missingResourcesIn(coverage: Coverage | null): string[] {
   if (coverage === null) return []
   const { since, imported } = coverage
@@ -263,10 +263,10 @@ export function missingResourcesIn(coverage: Coverage | null): string[] {
   return all.map(([resource, text]) => (resource === '' ? text : `${resource}: ${text}`))
 }
 
-/** Ranges of heights that are listed one by one. */
+/** Maximum number of ranges that are listed one by one. */
 const LISTED_RANGES = 5
 
-/** The parts of ranges that no other range covers; both lists are ascending and without overlap. */
+/** The parts of ranges that none of the others covers; both lists are ascending and without overlap. */
 export function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
   return ranges.flatMap(({ from, to }) => {
     const rest: HeightRange[] = []
@@ -282,18 +282,18 @@ export function without(ranges: readonly HeightRange[], others: readonly HeightR
   })
 }
 
-/** Whether ranges that are ascending and without overlap hold every height of another one. */
+/** Whether ranges, ascending and without overlap, contain every height of another one. */
 export function holdAll(ranges: readonly HeightRange[], range: HeightRange): boolean {
   return without([range], ranges).length === 0
 }
 
-/** Whether a height lies in one of ranges that are ascending and without overlap. */
+/** Whether a height is in one of these ranges, which are ascending and without overlap. */
 export function isWithin(ranges: readonly HeightRange[], height: bigint): boolean {
   const range = ranges[firstGapFrom(ranges, height)]
   return range !== undefined && range.from <= height
 }
 
-/** The heights below the block at which a store began that are missing, ascending. */
+/** The missing heights below the first block that was committed, ascending. */
 export function missingHistory({ gaps, began }: Coverage): Gap[] {
   return gaps.filter(({ from, kind }) => kind === 'missing' && from < began)
 }
@@ -304,6 +304,7 @@ export function gapText({ from, to, kind, start, end }: Gap): GapText {
   return { ...inText({ from, to }), kind, start: timeText(start), end: timeText(end) }
 }
 
+/** 64-bit integers as text; other fields are copied. */
 export function inText<Range extends HeightRange>(range: Range): InText<Range> {
   return { ...range, from: range.from.toString(), to: range.to.toString() }
 }
@@ -313,7 +314,7 @@ export function describeBlocks({ from, to }: HeightRange | InText<HeightRange>):
   return from === to ? `block ${from}` : `blocks ${from} to ${to}`
 }
 
-/** Ranges of heights, for people: at most `most`. */
+/** Ranges of heights, for people: the first `most` of them. */
 export function describeRanges(ranges: readonly (HeightRange | InText<HeightRange>)[], most: number): string {
   const shown = ranges.slice(0, most).map(describeBlocks)
   return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')

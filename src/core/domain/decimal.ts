@@ -4,7 +4,7 @@ export type Decimal = { readonly digits: bigint; readonly scale: number }
 /** Digits after the point of a quotient. */
 export const QUOTIENT_SCALE = 16
 
-/** Longer numbers and larger exponents are refused: their digits would fill memory. */
+/** Longer numbers and larger exponents are refused, because their digits would fill memory. */
 const MAX_LENGTH = 256
 
 const NUMBER = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,4}))?$/
@@ -30,15 +30,18 @@ export function parseDecimal(text: string): Decimal | null {
   return scale < 0 ? ofInteger(digits * 10n ** BigInt(-scale)) : { digits, scale }
 }
 
+/** The exact sum. */
 export function add(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale)
   return { digits: digitsAtScale(a, scale) + digitsAtScale(b, scale), scale }
 }
 
+/** The exact difference. */
 export function subtract(a: Decimal, b: Decimal): Decimal {
   return add(a, { digits: -b.digits, scale: b.scale })
 }
 
+/** The exact product, with the digits of both factors: repeated products grow without bound. */
 export function multiply(a: Decimal, b: Decimal): Decimal {
   return { digits: a.digits * b.digits, scale: a.scale + b.scale }
 }

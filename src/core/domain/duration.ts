@@ -7,7 +7,7 @@ const DURATION_UNITS = [
   ['s', 1],
 ] as const
 
-/** From so many days on, hours are omitted. */
+/** From this many days on, hours are omitted. */
 const MANY_DAYS = 10
 
 /** A duration for people, by its two largest units: `12 s`, `5 min 3 s`, `3 h 20 min`, `2 days 5 h`, `90 days`. */

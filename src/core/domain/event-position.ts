@@ -1,13 +1,13 @@
 /**
- * A position in the stream of events: an event's block height and index (1, 2, ...). As the end of reading it is after
- * that event; with index 0, before the first event of the block.
+ * A position in the stream of events: an event's block height and index (1, 2, ...). As the end of a read it is after that
+ * event; with index 0, before the first event of the block.
  */
 export type EventPosition = {
   height: bigint
   index: number
   /**
-   * As the end of reading: that rows of the next event have been read too, up to the one with these ids. One event may
-   * have hundreds of thousands of rows.
+   * As the end of a read: rows of the next event have been read too, up to the one with these ids. One event may have
+   * hundreds of thousands of rows.
    */
   within?: readonly string[]
 }
@@ -29,12 +29,10 @@ function areBefore(a: readonly string[], b: readonly string[]): boolean {
 /** 1. The position of a follower that has read nothing. */
 export const BEGINNING: EventPosition = { height: 0n, index: 0 }
 
-/**
- * 2. An imported row whose block is unknown: any row with a block replaces it. It is not sent to followers.
- */
+/** 2. An imported row whose block is unknown: any row with a block replaces it. Followers do not receive it. */
 export const UNKNOWN_POSITION: EventPosition = BEGINNING
 
-/** 3. The start of a period whose event is not known, {@link UNKNOWN_POSITION} too, is replaced by every one that is known. */
+/** 3. The start of a period whose event is unknown, also {@link UNKNOWN_POSITION}: any known start replaces it. */
 export function isEarlierStart(given: EventPosition, known: EventPosition): boolean {
   if (!hasBlock(known.height) || !hasBlock(given.height)) return !hasBlock(known.height)
   return isBefore(given, known)
@@ -45,13 +43,14 @@ export function hasBlock(height: bigint): boolean {
   return height !== 0n
 }
 
+/** Whether a position is {@link UNKNOWN_POSITION}. */
 export function isUnknownPosition({ height, index }: EventPosition): boolean {
   return !hasBlock(height) && index === 0
 }
 
 /* The same in SQL. `row` is a table, an alias or `excluded`; positions of starts have columns of their own. */
 
-/** Whether the row's event is the other one's, or a later one. */
+/** Whether a row is from the same event as the other one, or from a later one. */
 export const notBeforeInSql = (row: string, other: string) =>
   `(${row}.height, ${row}.event_index) >= (${other}.height, ${other}.event_index)`
 

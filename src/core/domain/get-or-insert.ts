@@ -1,7 +1,7 @@
-/** The value of a key of a map; one that is missing is made and stays there. Node 24 has no such method. */
+/** The value of a key, which `make` creates and adds if it is missing. Node 24 has no such method of maps. */
 export function getOrInsert<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const known = map.get(key)
-  if (known !== undefined) return known
+  const existing = map.get(key)
+  if (existing !== undefined) return existing
   const value = make()
   map.set(key, value)
   return value

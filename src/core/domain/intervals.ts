@@ -1,6 +1,6 @@
 import { SECOND } from './time.ts'
 
-/** The lengths of time that a series may be asked in: their names, and nanoseconds. */
+/** The interval lengths of series: their names, and nanoseconds. */
 const UNIT_SECONDS = { s: 1n, m: 60n, h: 3_600n, d: 86_400n } as const
 
 const INTERVAL_NAMES = [

@@ -3,22 +3,22 @@ import { indexAt } from './series.ts'
 import { SECOND } from './time.ts'
 
 /*
- * Series are read from buckets of several lengths, which are built from the points after these are stored: for each run, all
- * buckets that end by a certain time, except ranges whose points have changed since. Everything else
- * is read from shorter buckets and, in the end, from the points (store/charts/build-series.ts, store/queries/series.ts).
+ * Series are read from buckets of several lengths. Once points are stored, all buckets of a market and source that end by a
+ * certain time are built, except ranges whose points have changed since. Everything else is read from shorter buckets and,
+ * in the end, from the points (store/charts/build-series.ts, store/queries/series.ts).
  */
 
-/** A length of buckets, in seconds; they are built from those of `of`, the shortest ones from the points. */
+/** A length of buckets, in seconds. Its buckets are built from those of `of`, the shortest ones from the points. */
 export type Level = { seconds: bigint; nanoseconds: bigint; of: Level | null }
 
-/** The shortest ones. */
+/** The shortest buckets. */
 export const BASE = levelOf(30n, null)
 const MINUTES_5 = levelOf(300n, BASE)
 const MINUTES_30 = levelOf(1_800n, MINUTES_5)
 const HOURS_4 = levelOf(14_400n, MINUTES_30)
 const HOURS_24 = levelOf(86_400n, HOURS_4)
 
-/** Shortest first; each after the one that it is built from. */
+/** Shortest first; each is built from the one before it. */
 export const LEVELS: readonly Level[] = [
   BASE,
   MINUTES_5,
@@ -33,19 +33,19 @@ function levelOf(seconds: bigint, of: Level | null): Level {
   return { seconds, nanoseconds: seconds * SECOND, of }
 }
 
-/** The shortest bucket that a time is in, Unix nanoseconds. */
+/** The index of the shortest bucket that contains a time, Unix nanoseconds. */
 export function baseAt(time: bigint): bigint {
   return indexAt(time, BASE.nanoseconds)
 }
 
-/** No point is before it. */
+/** The first bucket of any point. */
 export const FIRST_BASE = baseAt(MIN_INT64)
 
-/** Neighbouring buckets of one length, by their indexes: `from` is included, `to` is not. */
+/** Adjacent buckets of one length, by their indexes: `from` is included, `to` is not. */
 export type BucketRange = { from: bigint; to: bigint }
 
 /**
- * The buckets of a length that share time with ranges of the shortest ones: in order, none twice.
+ * The buckets of a length that overlap ranges of the shortest ones: ascending, each once.
  *
  * @param slack maximum number of buckets between two ranges that are joined
  */

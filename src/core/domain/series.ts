@@ -1,6 +1,6 @@
 import { compareNumbers } from './compare-numbers.ts'
 
-/** First, last, least and greatest of some numbers, as they were sent; the first of equal ones. */
+/** The first, last, least and greatest of several numbers, as they were sent; of equal ones the first. */
 export type Summary = { first: string; last: string; minimum: string; maximum: string }
 
 /**
@@ -9,7 +9,7 @@ export type Summary = { first: string; last: string; minimum: string; maximum: s
  */
 export type Bucket = { seq: bigint; count: number; price: Summary; twap: Summary }
 
-/** A data point, as far as series show it. */
+/** The parts of a data point that series show. */
 export type SeriesPoint = {
   /** Unix nanoseconds. */
   timestamp: bigint
@@ -18,7 +18,7 @@ export type SeriesPoint = {
   twap: string
 }
 
-/** The rest of a data point's key within those of its market and source. */
+/** The key of a data point among those of its market and source. */
 export type PointKey = { timestamp: bigint; seq: bigint }
 
 /** The bucket of one point. */
@@ -26,7 +26,7 @@ export function bucketOf({ seq, price, twap }: SeriesPoint): Bucket {
   return { seq, count: 1, price: summaryOf(price), twap: summaryOf(twap) }
 }
 
-/** Adds a bucket of later points to one. */
+/** Adds a bucket of later points to an earlier one. */
 export function joinBucket(bucket: Bucket, later: Bucket): void {
   bucket.count += later.count
   joinSummary(bucket.price, later.price)
@@ -61,17 +61,17 @@ export function indexAt(timestamp: bigint, length: bigint): bigint {
   return timestamp < 0n && quotient * length !== timestamp ? quotient - 1n : quotient
 }
 
-/** The least of a summary, if it is not the lesser of first and last; null if it is. */
+/** The least value of a summary; null if it is the lesser of the first and the last. */
 export function minimumApart(summary: Summary): string | null {
   return summary.minimum === lesser(summary) ? null : summary.minimum
 }
 
-/** The greatest of a summary, if it is not the greater of first and last; null if it is. */
+/** The greatest value of a summary; null if it is the greater of the first and the last. */
 export function maximumApart(summary: Summary): string | null {
   return summary.maximum === greater(summary) ? null : summary.maximum
 }
 
-/** The summary whose least and greatest are given as {@link minimumApart} and {@link maximumApart} give them. */
+/** The inverse of {@link minimumApart} and {@link maximumApart}. */
 export function summaryFrom(
   first: string,
   last: string,

@@ -13,7 +13,7 @@ export const DAY = 24n * HOUR
 /** Nanoseconds of the units of an age. */
 export const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: DAY, w: 7n * DAY }
 
-/** A time as it was written: in Unix nanoseconds, an age in nanoseconds, or why it is not a time. */
+/** A time as people write it: Unix nanoseconds, or an age in nanoseconds, or the reason why it is neither. */
 type WrittenTime = { time: bigint } | { age: bigint } | { fault: string }
 
 /** Reads a time as people write it: a date (its midnight in UTC), RFC 3339, Unix nanoseconds, or an age such as `90d`. */
@@ -33,7 +33,7 @@ export function readTime(text: string): WrittenTime {
     : read
 }
 
-/** The parts of a time as they were written: `2026-01-31`, `12:00:05`, `25`, `+02:00`; those left out are 0 and UTC. */
+/** The parts of a time as they were written: `2026-01-31`, `12:00:05`, `25`, `+02:00`; omitted ones are 0 and UTC. */
 type CalendarParts = {
   date: string
   time?: string | undefined
@@ -41,7 +41,7 @@ type CalendarParts = {
   zone?: string | undefined
 }
 
-/** A time of the calendar in Unix nanoseconds, or why there is no such time. */
+/** A calendar time in Unix nanoseconds, or the reason why it does not exist. */
 export function calendarTime({
   date,
   time = '00:00:00',
@@ -51,7 +51,7 @@ export function calendarTime({
   const [year, month, day] = date.split('-').map(Number) as [number, number, number]
   const [hour, minute, second] = time.split(':').map(Number) as [number, number, number]
   const wall = new Date(0)
-  // Rejects values that change in the conversion: 30 February, 25:00:00.
+  // Rejects values that the conversion changes: 30 February, 25:00:00.
   wall.setUTCFullYear(year, month - 1, day)
   if (wall.toISOString().slice(0, 10) !== date) return { fault: `There is no ${date}.` }
   wall.setUTCHours(hour, minute, second)
@@ -69,7 +69,7 @@ function offsetOf(zone = 'Z'): bigint | null {
   return (zone[0] === '-' ? -1n : 1n) * (hours * HOUR + minutes * MINUTE)
 }
 
-/** A time in Unix nanoseconds by RFC 3339, in UTC, to the last digit that is not 0, or to the nanosecond. */
+/** Unix nanoseconds as RFC 3339 in UTC, without trailing zeros, or with all nine digits. */
 export function formatTime(timestamp: bigint, precision?: 'all digits'): string {
   const fraction = ((timestamp % SECOND) + SECOND) % SECOND
   const date = new Date(Number((timestamp - fraction) / 1_000_000n))

@@ -7,8 +7,8 @@ export type PositionRange = EventPosition & { to: bigint }
 
 /**
  * The events that a follower of the stream has not received: all blocks below a height, blocks that were gaps when the
- * stream passed them, ascending, and all events after a position. This set of events is the same for every store; blocks
- * that are added below or in a gap after the stream has passed are not lost.
+ * stream passed them, ascending, and all events after a position. This set of events is the same for every store. Blocks
+ * that are added below the height or in a gap after the stream has passed are not lost.
  */
 export type Unseen = {
   /** All blocks below this height. */
@@ -17,10 +17,10 @@ export type Unseen = {
   tail: EventPosition
 }
 
-/** Maximum number of gaps that are followed: those of the highest blocks. */
+/** Maximum number of gaps that are followed: the highest ones. */
 export const MAX_GAPS = 64
 
-/** What is unseen by a follower that has received everything up to a position, with this coverage. */
+/** The unseen events of a follower that has received everything up to a position, in a store with this coverage. */
 export function unseenAfter(position: EventPosition, coverage: Coverage): Unseen {
   const { first } = coverage
   // A follower cannot have received rows that the store does not have.
@@ -28,35 +28,35 @@ export function unseenAfter(position: EventPosition, coverage: Coverage): Unseen
   return { first, gaps: lastGaps(gapRangesWithin(coverage, 0n, tail.height - 1n)), tail }
 }
 
-/** What is unseen by a follower that has received everything stored. */
+/** The unseen events of a follower that has received everything stored. */
 export function unseenAfterAll(coverage: Coverage): Unseen {
   return unseenAfter({ height: coverage.height + 1n, index: 0 }, coverage)
 }
 
 /** The parts of the unseen ranges that are stored, ascending. */
 export function storedPartsOf(unseen: Unseen, coverage: Coverage): PositionRange[] {
-  const held = passed(unseen, coverage).flatMap((range) =>
-    split(range, coverage).flatMap(({ range: part, isHeld }) => (isHeld ? [part] : [])),
+  const stored = passed(unseen, coverage).flatMap((range) =>
+    split(range, coverage).flatMap(({ range: part, isStored }) => (isStored ? [part] : [])),
   )
   const { first, height } = coverage
   const tail = unseen.tail.height < first ? { height: first, index: 0 } : unseen.tail
-  if (tail.height <= height) held.push({ ...tail, to: height })
-  return joinAdjacent(held)
+  if (tail.height <= height) stored.push({ ...tail, to: height })
+  return joinAdjacent(stored)
 }
 
-/** The unseen ranges below the tail, from the first stored height on. */
+/** The unseen ranges below the tail that are not below the first stored height. */
 function passed(unseen: Unseen, { first }: Coverage): readonly PositionRange[] {
   return first < unseen.first
     ? [{ height: first, index: 0, to: unseen.first - 1n }, ...unseen.gaps]
     : unseen.gaps
 }
 
-/** What is still unseen after a follower received everything stored, or up to a position. */
+/** The unseen events after the follower has received all stored ones, or all up to a position. */
 export function advance(unseen: Unseen, coverage: Coverage, upTo: EventPosition | null): Unseen {
   const position = upTo ?? { height: coverage.height + 1n, index: 0 }
   const rest = passed(unseen, coverage).flatMap((range) =>
-    split(range, coverage).flatMap(({ range: part, isHeld }) =>
-      isHeld ? afterPosition(part, position) : [part],
+    split(range, coverage).flatMap(({ range: part, isStored }) =>
+      isStored ? afterPosition(part, position) : [part],
     ),
   )
   const first = least([unseen.first, coverage.first])
@@ -68,16 +68,16 @@ export function advance(unseen: Unseen, coverage: Coverage, upTo: EventPosition 
   return { first, gaps: lastGaps(joinAdjacent(rest)), tail: position }
 }
 
-/** A part of a range, and whether its blocks are held whole. */
-type StatedRange = { range: PositionRange; isHeld: boolean }
+/** A part of a range, and whether its blocks are stored whole. */
+type StatedRange = { range: PositionRange; isStored: boolean }
 
 function split(range: PositionRange, coverage: Coverage): StatedRange[] {
   const { first, height } = coverage
   const parts: StatedRange[] = []
   let from: EventPosition = range
-  const cut = (to: bigint, isHeld: boolean) => {
+  const cut = (to: bigint, isStored: boolean) => {
     if (to < from.height) return
-    parts.push({ range: { ...from, to }, isHeld })
+    parts.push({ range: { ...from, to }, isStored })
     from = { height: to + 1n, index: 0 }
   }
   cut(least([first - 1n, range.to]), false)
@@ -96,12 +96,12 @@ function afterPosition(range: PositionRange, position: EventPosition): PositionR
   return [isBefore(range, position) ? { ...position, to: range.to } : range]
 }
 
-/** The gaps that lie in some heights, ascending. */
+/** The gaps between two heights, ascending. */
 function gapsWithin({ gaps }: Coverage, from: bigint, to: bigint): HeightRange[] {
   return gaps.slice(firstGapFrom(gaps, from), firstGapFrom(gaps, to + 1n) + 1).filter((gap) => gap.from <= to)
 }
 
-/** The gaps within these heights: unseen by a follower that has received all their stored rows. */
+/** The gaps between two heights as ranges: unseen by a follower that has received all stored rows there. */
 function gapRangesWithin(coverage: Coverage, from: bigint, to: bigint): PositionRange[] {
   return gapsWithin(coverage, from, to).map((gap) => ({
     height: gap.from > from ? gap.from : from,

@@ -26,8 +26,8 @@ const VERSION = uint(4)
 const CHAIN_ID = bytesOf(5)
 
 /**
- * The envelope of an event, its body not decoded: positions within the record's bytes. One object serves
- * all events; its values hold until the next call of {@link readEnvelope}.
+ * The envelope of an event, its body not decoded: offsets in the record's bytes. One object serves all events; its values
+ * are valid until the next call of {@link readEnvelope}.
  */
 export type Envelope = {
   bytes: Buffer
@@ -42,6 +42,7 @@ export type Envelope = {
   bodyEnd: number
 }
 
+/** An empty envelope, for {@link readEnvelope} to fill. */
 export function createEnvelope(): Envelope {
   return {
     bytes: Buffer.alloc(0),
@@ -114,7 +115,7 @@ export function readEnvelope(bytes: Buffer, start: number, end: number, envelope
 
 const body = new WireReader()
 
-/** Reads the body of an event; its values hold until the next body is read. */
+/** Points the reader at the body of an event. The reader is shared: its values are valid until the next body is read. */
 export function bodyOf({ bytes, bodyStart, bodyEnd }: Envelope): WireReader {
   body.reset(bytes, bodyStart, bodyEnd)
   return body

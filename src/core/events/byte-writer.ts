@@ -3,8 +3,8 @@ import { bytesOf, uint } from './wire-reader.ts'
 const LOW_32 = 0xffff_ffffn
 
 /**
- * A message by the numbers of its fields. Null is left out, as are numbers and texts of proto3's default value, as every
- * encoder does; bytes are written even if there are none. Texts are ASCII; a list is a repeated field.
+ * A message by its field numbers. Null, and numbers and texts with proto3's default value, are left out, as by every
+ * encoder; bytes are written even if they are empty. Texts are ASCII; a list is a repeated field.
  */
 export type Message = { readonly [field: number]: FieldValue }
 
@@ -19,8 +19,8 @@ export type FieldValue =
   | null
 
 /**
- * Writes protobuf fields into a buffer that it grows on `reserve` only: writers reserve first. `close`
- * and `take` throw a RangeError if more was written than reserved.
+ * Writes protobuf fields into a buffer. Only `reserve` makes it grow, so callers reserve space first. `close` and `take`
+ * throw a RangeError if more was written than reserved.
  */
 export class ByteWriter {
   bytes: Buffer
@@ -53,7 +53,7 @@ export class ByteWriter {
     return Buffer.from(this.bytes.subarray(0, this.length))
   }
 
-  /** Copies bytes that are protobuf fields already. */
+  /** Copies bytes that are already protobuf fields. */
   raw(source: Uint8Array): void {
     this.bytes.set(source, this.length)
     this.length += source.length
@@ -85,7 +85,7 @@ export class ByteWriter {
     this.#varint(value)
   }
 
-  /** An integer field of 0, which is left out otherwise: for fields in which that differs from none. */
+  /** An integer field of value 0, which is otherwise left out: for fields in which 0 differs from absent. */
   zero(field: number): void {
     this.#varint(uint(field))
     this.#varint(0)
@@ -97,7 +97,7 @@ export class ByteWriter {
     this.#varint(uint(field))
     const low = Number(value & LOW_32)
     const high = Number((value >> 32n) & LOW_32)
-    // 28 bits of the low half make four groups of seven; the rest is small enough for a plain number.
+    // 28 bits of the low half make four groups of seven; the rest fits in a plain number.
     let at = this.length
     if (high !== 0) {
       for (let shift = 0; shift < 28; shift += 7) this.bytes[at++] = ((low >>> shift) & 0x7f) | 0x80
@@ -118,14 +118,14 @@ export class ByteWriter {
     this.length = at
   }
 
-  /** A text or bytes field whose content is at hand as bytes. */
+  /** A text or bytes field, from bytes. */
   #content(field: number, value: Uint8Array): void {
     this.#varint(bytesOf(field))
     this.#varint(value.length)
     this.raw(value)
   }
 
-  /** Opens a nested message; the returned position belongs to `close`. */
+  /** Opens a nested message; `close` takes the returned position. */
   open(field: number): number {
     this.#varint(bytesOf(field))
     return ++this.length
@@ -143,7 +143,7 @@ export class ByteWriter {
     this.#checkRoom()
   }
 
-  /** Bytes written after a buffer's end are lost without an error. */
+  /** Bytes written beyond the end of a buffer are lost without an error. */
   #checkRoom(): void {
     if (this.length > this.bytes.length) throw new RangeError('more was written than had been reserved')
   }
@@ -166,7 +166,7 @@ export class ByteWriter {
   }
 }
 
-/** Written again and again: a new buffer takes longer than a small message. */
+/** Shared: creating a buffer takes longer than writing a small message. */
 const sharedWriter = new ByteWriter(0)
 
 /** The bytes of a message of at most `maxBytes` bytes. */

@@ -7,14 +7,14 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** A copy of `bytes[start..end)`, to compare others with. */
+/** A copy of `bytes[start..end)`, for comparing other bytes with it. */
 export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): DataView {
   return viewOf(new Uint8Array(bytes.subarray(start, end)))
 }
 
 /**
- * Whether `bytes[start..end)` are the expected ones. Compares words, through a view: a third of the time of a loop
- * over bytes, and less than a call of Buffer's own comparison costs if there are few.
+ * Whether `bytes[start..end)` are the expected ones. Compares words, through a view: this takes a third of the time of a
+ * loop over bytes, and for a few bytes less than a call of Buffer's own comparison.
  */
 export function equalBytes(expected: DataView, bytes: Uint8Array, start: number, end: number): boolean {
   const length = expected.byteLength

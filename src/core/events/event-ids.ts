@@ -2,9 +2,9 @@ import { type Envelope, EVENT_KIND } from './bus-event.ts'
 import { bytesOf, WireReader } from './wire-reader.ts'
 
 /*
- * The ids of a block's events, "<height>-<index>", count up from 1 by the number of things that an event carries: one for
- * every event, but expired and cancelled orders take an id for each of their orders (docs/events.md, event files; seen from
- * a core of version 0.79, whose 0.71 counted expired orders so, too).
+ * The ids of a block's events, "<height>-<index>", count up from 1. Every event takes one id, except that expired and
+ * cancelled orders take one for each order (docs/events.md, event files; observed with a core of version 0.79, and for
+ * expired orders with 0.71).
  */
 
 /** The fields of the order ids. */
@@ -14,7 +14,8 @@ const CANCELLED_IDS = bytesOf(3)
 const body = new WireReader()
 
 /**
- * How many ids an event takes: the id after it is higher by this number. 0 for cancelled or expired orders without an order.
+ * The number of ids that an event takes: the index of the next event is higher by this. 0 for cancelled or expired orders
+ * that name no order.
  *
  * @throws {MalformedMessageError} if the orders cannot be counted.
  */
@@ -31,25 +32,25 @@ export function countIds({ bytes, kind, bodyStart, bodyEnd }: Envelope): number 
   return count
 }
 
-/** Follows the ids of a block's events in their order, from 1 on. */
+/** Follows the ids of a block's events in their order. */
 export class IdSequence {
   /** Index of the last event; 0 before the first. */
   last = 0
-  /** The lowest index that is not yet taken. */
+  /** The lowest index that no event has taken. */
   #free = 1
 
-  /** The index that the next event must have, or may not exceed. */
+  /** The index of the next event; a higher one means that events are missing. */
   get next(): number {
-    // By the core's source, an event without orders takes no id: the next one has the same id, or the one after it.
+    // By the core's source, an event without orders takes no id: the next event has the same id, or the one after it.
     return Math.max(this.#free, this.last + 1)
   }
 
-  /** Whether an index is taken by an event before: the event is repeated. */
+  /** Whether an earlier event has taken an index: the event is a repetition. */
   isTaken(index: number): boolean {
     return index < this.#free
   }
 
-  /** Takes the event with this index, which takes so many ids. */
+  /** Takes `count` ids, from this index on. */
   take(index: number, count: number): void {
     this.last = index
     this.#free = index + count

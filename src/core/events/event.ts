@@ -1,8 +1,8 @@
 /**
- * The events that Lyra stores, as plain values. No later stage knows protobuf.
- *
- * Market, party and provision ids are lower case; a market or provision id is 64 hex digits, a party id
- * is the same or `network`. An asset's id is 64 hex digits in lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the core's own text.
+ * The events that Lyra stores, as plain values. No later stage knows protobuf. Market, party and provision ids are lower
+ * case; a market or provision id is 64 hex digits, a party id is the same or `network`. An asset's id is 64 hex digits in
+ * lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the
+ * core's own text.
  */
 
 /** Source of a data point: 0 unspecified, 1 external (oracle), 2 internal (mark or internal composite price). */
@@ -99,7 +99,7 @@ export type MarketFigures = {
   markPrice: string
   /** In the market's position decimals. */
   openInterest: bigint
-  /** `Market.State` and `Market.TradingMode`; 0 for a number that is unknown. */
+  /** `Market.State` and `Market.TradingMode`; 0 for an unknown number. */
   state: number
   tradingMode: number
   /** The core's estimate of the running funding period; null for other products. */
@@ -127,17 +127,17 @@ export type InstrumentEvent = {
   state: number
   /** `Market.TradingMode`, 0 to 8. */
   tradingMode: number
-  /** The id of the settlement asset, of a spot market of its quote asset; null if the market names none. */
+  /** The id of the settlement asset, or of the quote asset of a spot market; null if the market names none. */
   settlementAsset: string | null
-  /** The funding parameters of a perpetual market, as sent, be they numbers or not; null for other products. */
+  /** The funding parameters of a perpetual market, as sent, even if they are not numbers; null for other products. */
   funding: FundingParameters | null
-  /** When a perpetual market's funding payments are due; null if that does not follow from one trigger. */
+  /** When a perpetual market's funding payments are due; null unless it has exactly one trigger. */
   schedule: FundingSchedule | null
   /** The SLA required of liquidity providers; null if all values are zero. */
   sla: SlaParameters | null
 }
 
-/** Payments are due at `initial` + n * `every`, n from 0 on. */
+/** Payments are due at `initial` + n * `every`, for n = 0, 1, 2, ... */
 export type FundingSchedule = {
   /** Unix nanoseconds; null if the trigger has none. */
   initial: bigint | null
@@ -153,9 +153,9 @@ export type SlaParameters = {
   slaCompetitionFactor: string
 }
 
-/** The parameters that a perpetual market's funding payments are made with (docs/funding.md), as texts. */
+/** The parameters of a perpetual market's funding payments (docs/funding.md), as texts. */
 export type FundingParameters = {
-  /** Interest a year; `""` is 0, as in the clamps. */
+  /** Interest rate per year; `""` is 0, as in the clamps. */
   interestRate: string
   clampLowerBound: string
   clampUpperBound: string
@@ -165,7 +165,7 @@ export type FundingParameters = {
   upperBound: string | null
 }
 
-/** An asset: its name, and by how many decimals its amounts are scaled. */
+/** An asset: its name, and the number of decimals of its amounts. */
 export type AssetEvent = {
   kind: 'asset'
   assetId: string
@@ -189,7 +189,7 @@ export type PerpetualData = {
 /** An event of a stored kind; the folders of src/core/resources define these. */
 export type DecodedEvent = { readonly kind: string }
 
-/** Those of the kinds that more than one folder knows: funding rules and imports read them too. */
+/** The events of kinds that more than one folder uses: funding rules and imports read them too. */
 export type MarketEvent =
   | CheckpointEvent
   | FundingPeriodEvent

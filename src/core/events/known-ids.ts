@@ -1,17 +1,17 @@
 import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
 import { copyBytes, equalBytes } from './equal-bytes.ts'
 
-/** Ids remembered: more than there are markets and parties with provisions on any network. */
+/** Number of slots: more than any network has markets and parties with provisions. */
 const ID_SLOTS = 4096
 
-/** Digits at an id's end that choose its slot. */
+/** The last digits of an id, which choose its slot. */
 const CHOOSING_DIGITS = 4
 
 type KnownId = { bytes: DataView; id: string }
 
 /**
- * Turns the bytes of an id into its text without creating that each time, because the same few ids
- * recur. An id takes the slot of another one with the same last digits, so the memory is bounded.
+ * Turns the bytes of an id into text, without creating the same text each time: a few ids recur all the time. An id
+ * replaces the one in its slot, so the memory is bounded.
  */
 export class KnownIds {
   readonly #pattern: RegExp

@@ -28,13 +28,13 @@ export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
 /** Called with everything that is skipped. */
 export type LeftOutSink = (reason: LeftOutReason) => void
 
-/** Characters of a number that is kept: prices, TWAPs, payments, rates, and the quantities of providers. */
+/** Maximum length of a stored number: prices, TWAPs, payments, rates, and the quantities of providers. */
 export const MAX_NUMBER_LENGTH = 256
 
-/** Characters of any other text that is kept: names, codes, symbols. */
+/** Maximum length of any other stored text: names, codes, symbols. */
 export const MAX_TEXT_LENGTH = 1024
 
-/** Maximum elements of a nested list: many times the epochs that a market may set. */
+/** Maximum number of elements of a nested list: many times the epochs that a market may set. */
 export const MAX_PENALTIES = 1024
 
 /**
@@ -43,17 +43,20 @@ export const MAX_PENALTIES = 1024
  */
 export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
-/** Whether a text is a decimal number that is short enough to be kept. */
+/** Whether a text is a decimal number that is short enough to be stored. */
 export function isStorableNumber(text: string): boolean {
   return text.length <= MAX_NUMBER_LENGTH && (isDigits(text) || DECIMAL.test(text))
 }
 
-/** PostgreSQL's texts hold no NUL; both stores keep the same. */
+/** Whether a text can be stored. PostgreSQL's texts cannot contain NUL, and both databases store the same. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0')
 }
 
-/** Hashes, provision and asset ids are keys; longer texts than any real one would not fit a database's index. */
+/**
+ * Maximum length of hashes, provision ids and asset ids. They are keys, and a database's index has a limit, far above any
+ * real one.
+ */
 export const MAX_KEY_LENGTH = 256
 
 /** Whether a text can be the key of a row. */
@@ -61,12 +64,12 @@ export function isKey(text: string): boolean {
   return text.length <= MAX_KEY_LENGTH && isStorable(text)
 }
 
-/** Why a number is skipped; its length is checked first. */
+/** Why a number is left out: because of its length, or `otherwise`. */
 export function numberFault(text: string, otherwise: LeftOutReason): LeftOutReason {
   return text.length > MAX_NUMBER_LENGTH ? 'number of more than 256 characters' : otherwise
 }
 
-/** The event, or null if there is a reason to skip it. */
+/** The event, or null if there is a reason to leave it out, which `leaveOut` is then called with. */
 export function unlessFault<Event>(
   event: Event,
   fault: LeftOutReason | null,

@@ -1,7 +1,10 @@
 import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
 import { bytesOf, uint, type WireReader } from './wire-reader.ts'
 
-/** A field of a message: its tag, its value if it is absent, and how it is read; `known`: its value so far. */
+/**
+ * A field of a message: its tag, its value if it is absent, and how it is read. `known` is the value read so far, if the
+ * field is repeated.
+ */
 type MessageField<Value> = {
   tag: number
   initial: Value
@@ -16,23 +19,25 @@ function messageField<Value>(
   return { tag, initial, read }
 }
 
+/** A text; `""` if it is absent. */
 export const textField = (field: number) => messageField(bytesOf(field), '', (reader) => reader.text())
 export const uint64Field = (field: number) => messageField(uint(field), 0n, (reader) => reader.uint64())
 export const int64Field = (field: number) => messageField(uint(field), 0n, (reader) => reader.int64())
 export const boolField = (field: number) =>
   messageField(uint(field), false, (reader) => reader.uint32() !== 0)
 
-/** A number of 32 bits, or of an enum. */
+/** A 32-bit number, or an enum; 0 if it is absent. */
 export const uint32Field = <Enum extends number>(field: number) =>
   messageField(uint(field), 0 as Enum, (reader) => reader.uint32() as Enum)
 
-/** An id in lower case; `""` if it is invalid. */
+/** A market id in lower case; `""` if it is invalid or absent. */
 export const marketField = (field: number) =>
   messageField(bytesOf(field), '', (reader) => reader.id(MARKET_IDS) ?? '')
+/** A party id in lower case, or `network`; `""` if it is invalid or absent. */
 export const partyField = (field: number) =>
   messageField(bytesOf(field), '', (reader) => reader.id(PARTY_IDS) ?? '')
 
-/** A field that is null if it is absent. */
+/** The same field, but null if it is absent. */
 export const optional = <Value>({ tag, initial, read }: MessageField<Value>) =>
   messageField<Value | null>(tag, null, (reader) => read(reader, initial))
 
@@ -46,16 +51,16 @@ function namedFields<Message>(fields: Partial<Fields<Message>>) {
   return Object.entries(fields) as [keyof Message, MessageField<Message[keyof Message]>][]
 }
 
-/** Reads the rest of the reader's message into an object; `given`: passed on from the outer message. */
+/** Reads the rest of the reader's message into an object. `given` is a value of the outer message for nested ones. */
 export type ReadInto<Message, Given = void> = (reader: WireReader, message: Message, given: Given) => unknown
 
-/** Reads the rest of the reader's message into an object, which it returns; `given`: passed on to nested readers. */
+/** As {@link ReadInto}; returns the object. */
 type MessageReader<Message, Given> = (reader: WireReader, message: Message, given: Given) => Message
 
 /**
- * Creates a function that reads the rest of the reader's message into an object, and skips fields that are not named.
+ * Creates a function that reads the rest of the reader's message into an object, and skips other fields than these.
  *
- * @param nested how messages within the message are read into the same object, by the numbers of their fields
+ * @param nested readers of nested messages, by field number, that write into the same object
  */
 export function readerOf<Message extends object, Given = void>(
   fields: Partial<Fields<Message>>,
@@ -86,7 +91,9 @@ export function readerOf<Message extends object, Given = void>(
   }
 }
 
-/** Creates a function that decodes the rest of the reader's message, as an event of a kind if one is given. */
+/**
+ * Creates a function that decodes the rest of the reader's message: with these fields, and an event's kind if it is one.
+ */
 export function decoderOf<Message extends object>(
   kind: Partial<Message>,
   fields: Fields<Message>,

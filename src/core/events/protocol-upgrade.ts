@@ -5,14 +5,14 @@ import { decoderOf, uint64Field } from './message-fields.ts'
 import { MalformedMessageError } from './wire-reader.ts'
 
 /*
- * At the height of a network's upgrade the core sends ProtocolUpgradeStarted after the end of the block, and makes no more
- * blocks until its receiver answers with ProtocolUpgradeDataNodeReady for the same height (docs/events.md, live).
+ * At the height of a network's upgrade the core sends ProtocolUpgradeStarted after the end of the block, and creates no
+ * more blocks until its receiver answers with ProtocolUpgradeDataNodeReady for the same height (docs/events.md, live).
  */
 
 /** `BusEventType` of ProtocolUpgradeDataNodeReady. */
 const DATA_NODE_READY_TYPE = 55
 
-/** More than the answer takes with the longest chain id. */
+/** More than an answer takes that names the longest chain id. */
 const MAX_ANSWER_BYTES = 4 * 1024
 
 /** Both events have one field, the height of the last block before the upgrade. */
@@ -32,8 +32,8 @@ export function decodeUpgradeHeight(envelope: Envelope): bigint {
 const answer = createEnvelope()
 
 /**
- * The height in a receiver's answer, ProtocolUpgradeDataNodeReady; null for any other message, and for one of another
- * version, for which a core that waits would end.
+ * The height in a receiver's answer, ProtocolUpgradeDataNodeReady. Null for any other message, and for another version, at
+ * which a waiting core would end.
  */
 export function readyHeightIn(message: Buffer): bigint | null {
   try {
@@ -46,7 +46,7 @@ export function readyHeightIn(message: Buffer): bigint | null {
   }
 }
 
-/** The answer that the core waits for, as a BusEvent: all blocks up to the height are safe. */
+/** The answer that the core waits for, as a BusEvent. It says that all blocks up to the height are on disk. */
 export function encodeDataNodeReady(chainId: string, height: bigint): Buffer {
   return encoded(
     {

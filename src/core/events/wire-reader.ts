@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { KnownIds } from './known-ids.ts'
 
-/** Bytes that are not a protobuf message of the kind they are read as. */
+/** The bytes are not a protobuf message of the expected kind. */
 export class MalformedMessageError extends Error {
   override name = 'MalformedMessageError'
 }
@@ -19,8 +19,8 @@ export const uint = (field: number) => (field << 3) | VARINT
 export const bytesOf = (field: number) => (field << 3) | LENGTH_DELIMITED
 
 /**
- * A position in a protobuf message. One reader serves any number of messages, nested ones too, and allocates only the
- * texts it returns: identifying a record must be cheap.
+ * A position in a protobuf message. One reader serves any number of messages, also nested ones, and allocates only the
+ * texts that it returns: identifying a record must be cheap.
  */
 export class WireReader {
   bytes: Buffer = Buffer.alloc(0)
@@ -41,7 +41,7 @@ export class WireReader {
     return tag
   }
 
-  /** A varint of which only the low 32 bits count (tags, lengths, enums, bools). */
+  /** A varint of which only the low 32 bits count (tags, lengths, enums, booleans). */
   uint32(): number {
     const { bytes, at, end } = this
     // Most tags and lengths take one byte or two.
@@ -130,7 +130,7 @@ export class WireReader {
     return bytes.toString('latin1', from, end)
   }
 
-  /** An id in lower case; null if the text is none. */
+  /** An id in lower case; null if the text is not an id. */
   id(ids: KnownIds): string | null {
     const start = this.at
     const end = this.fieldEnd()
@@ -143,7 +143,7 @@ export class WireReader {
     return id
   }
 
-  /** Skips a text; returns whether it is ASCII without NUL, of at most so many characters. */
+  /** Skips a text. Returns whether it is ASCII without NUL, of at most `maxLength` characters. */
   skipPlainText(maxLength: number): boolean {
     const end = this.fieldEnd()
     if (end - this.at > maxLength) return false
@@ -156,19 +156,19 @@ export class WireReader {
     return true
   }
 
-  /** Narrows the reader to the nested message that begins here; returns its end. */
+  /** Narrows the reader to the nested message that begins here; returns the message's end. */
   enter(): number {
     this.end = this.fieldEnd()
     return this.end
   }
 
-  /** Widens the reader again, to the `end` of the outer message. */
+  /** Widens the reader again to the outer message, which ends at `end`. */
   leave(end: number): void {
     this.at = this.end
     this.end = end
   }
 
-  /** Passes a field over, given its tag. */
+  /** Skips a field after its tag. */
   skip(tag: number): void {
     switch (tag & 7) {
       case VARINT:

@@ -3,13 +3,13 @@
  * prices nor time in an auction count towards a TWAP (docs/twap.md, "Auctions").
  */
 export type Auctions = {
-  /** Auctions that have ended, oldest first; none touches the next. */
+  /** Ended auctions, oldest first; no two are adjacent. */
   closed: { start: bigint; end: bigint }[]
-  /** When the auction in progress began, or null if there is none. */
+  /** The start of the auction in progress; null if there is none. */
   open: bigint | null
 }
 
-/** No auction, neither past nor in progress. */
+/** No auction, neither ended nor in progress. */
 export function noAuctions(): Auctions {
   return { closed: [], open: null }
 }
@@ -29,30 +29,33 @@ export function enterAuction(auctions: Auctions, time: bigint): void {
   }
 }
 
-/** Records that the auction in progress, if any, ended at `time`. Left in the second in which it began, it leaves no trace. */
+/**
+ * Records that the auction in progress, if any, ended at `time`. An auction that ends in the second in which it began is
+ * not recorded.
+ */
 export function leaveAuction(auctions: Auctions, time: bigint): void {
   if (auctions.open !== null && auctions.open < time)
     auctions.closed.push({ start: auctions.open, end: time })
   auctions.open = null
 }
 
-/** Forgets the auctions that have ended, as a new period does; one in progress keeps its start. */
+/** Forgets ended auctions, as happens with a new period. An auction in progress keeps its start. */
 export function forgetClosedAuctions(auctions: Auctions): void {
   auctions.closed = []
 }
 
-/** Whether `time` lies in an auction; the second in which an auction ended does not. */
+/** Whether an auction contains `time`. It does not contain the second in which it ended. */
 export function inAuction(auctions: Auctions, time: bigint): boolean {
   if (auctions.open !== null && auctions.open <= time) return true
   return auctions.closed.some((auction) => auction.start <= time && time < auction.end)
 }
 
-/** The nanoseconds from `from` to `to` that lie outside all auctions known now. `from` <= `to`. */
+/** The nanoseconds from `from` to `to` outside all auctions known so far. `from` must not exceed `to`. */
 export function timeOutsideAuctions(auctions: Auctions, from: bigint, to: bigint): bigint {
   return timesOutsideAuctions(auctions)(from, to)
 }
 
-/** The same for many spans in order of their start, in time linear in the spans and the auctions. */
+/** The same for many spans, sorted by start, in linear time. */
 export function timesOutsideAuctions({ closed, open }: Auctions): (from: bigint, to: bigint) => bigint {
   let next = 0
   return (from, to) => {

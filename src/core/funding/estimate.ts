@@ -2,7 +2,7 @@ import { timeOutsideAuctions } from './auctions.ts'
 import { type FundingPayment, type FundingTerms, fundingPayment } from './payment.ts'
 import type { TwapPeriod } from './source-twap.ts'
 
-/** The TWAPs of a running period so far; null for a source without points up to now. */
+/** The TWAPs of a running period so far; null if its source has no point yet. */
 type RunningTwaps = { internalTwap: bigint | null; externalTwap: bigint | null }
 
 /** The payment of a running period if it ended at `at`. Times are Unix nanoseconds. */
@@ -15,8 +15,8 @@ export type FundingEstimate = FundingPayment & {
 }
 
 /**
- * Estimates the payment of a period that ends at `at`, from its TWAPs up to then (docs/funding.md). Null if a TWAP
- * is missing, and before the period.
+ * Estimates the payment of a period that ends at `at`, from its TWAPs up to then (docs/funding.md). Null if a TWAP is
+ * missing, or if `at` is before the period.
  */
 export function estimateFromTwaps(
   { seq, start, auctions }: TwapPeriod & { seq: bigint },

@@ -6,36 +6,39 @@ import { createRunningSum } from './running-sum.ts'
 import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 import { wholeSecond } from './whole-second.ts'
 
-/** How means are computed: by the plain formula, or by the running sum that the core keeps (docs/twap.md). */
+/** How means are calculated: by the plain formula, or by a running sum as in the core (docs/twap.md). */
 export type TwapMethod = 'plain-formula' | 'running-sum'
 
-/** A TWAP as it was sent, and as it should have been; null if there is none. */
+/** A TWAP as it was sent, and as it should be; null if there is none. */
 export type TwapVerdict = {
   sent: string | null
   expected: string | null
   agrees: boolean
-  /** Whether it matches a core that has refused a message, which leaves no event. */
+  /** Whether it matches a core that has refused a message. A refusal leaves no event. */
   followsRefusal?: true
 }
 
-/** The verified TWAPs of a period that closes or opens, by the number of their source. */
+/** The verified TWAPs of a period that ends or begins, by the number of their source. */
 export type PeriodVerdict = { 1: TwapVerdict; 2: TwapVerdict }
 
-/** Recomputes the TWAPs of one market from its events, given in the order of the stream. */
+/** Recalculates the TWAPs of one market from its events, in the order of the stream. */
 export type MarketVerifier = {
   auction(event: AuctionEvent): void
-  /** Null before the first period seen to open, and for points of another period than the running one. */
+  /**
+   * Verifies a data point. Null before the first period whose beginning was seen, and for points of another period than the
+   * running one.
+   */
   point(event: FundingPeriodDataPointEvent): TwapVerdict | null
-  /** A period closes or opens. Null if it, or the one before, was not seen to open. */
+  /** Verifies a period that ends or begins. Null if its beginning, or that of the previous one, was not seen. */
   period(event: FundingPeriodEvent): PeriodVerdict | null
   /**
-   * The core sent market data in a block of this time (Unix nanoseconds), and so calculated the means at its
-   * second. Only the running sum depends on it.
+   * Must be called if the core sent market data in a block with this time (Unix nanoseconds): it has calculated the means
+   * at that second, on which the running sum depends.
    */
   marketDataSent(blockTime: bigint): void
-  /** The running period, or the one that the last event has closed; null if none was seen to open. */
+  /** The running period, or the one that the last event has ended; null if no beginning was seen. */
   running(): CurrentPeriod | null
-  /** Events are missing here: nothing is verified until the next period opens. */
+  /** Must be called if events are missing: nothing is verified until the next period begins. */
   forget(): void
 }
 
@@ -52,17 +55,15 @@ export type CurrentPeriod = TwapPeriod & {
 }
 
 /**
- * Creates the verifier of one perpetual market. The events may come from event files or from stored rows, as
- * long as they come in the order of block height and event index.
- *
- * An auction is taken from the event's own start and end, which are those of the block in which the core
- * sent it; one that was in progress before the first event is not known.
+ * Creates the verifier of one perpetual market. Its events may be from event files or from stored rows, but must be in the
+ * order of block height and event index. An auction's start and end are those in its own event, which are times of the
+ * block in which the core sent it. An auction that was in progress before the first event is unknown.
  */
 export function createMarketVerifier(method: TwapMethod): MarketVerifier {
   const createSource = TWAP_METHODS[method]
   let auctions = noAuctions()
   let current: CurrentPeriod | null = null
-  /** Internal points sent before the first period: they belong to it without new events. */
+  /** Internal points sent before the first period. They belong to it, without new events. */
   let early: PricePoint[] = []
 
   function newPeriod(seq: bigint, start: bigint): CurrentPeriod {
@@ -135,7 +136,7 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
   }
 }
 
-/** The TWAP at the start of a period, of the points carried over from the one before. */
+/** The TWAP at the start of a period, from the points carried over from the previous one. */
 function openingMean(before: SourceTwap, period: TwapPeriod): bigint | null {
   return plainMean(carriedOver(before.points, period.start), period, period.start)
 }

@@ -14,7 +14,7 @@ import {
 } from '../domain/decimal.ts'
 import type { FundingParameters } from '../events/event.ts'
 
-/** Parameters as numbers; null if a market sets none. */
+/** A market's parameters as numbers; null if it does not set one. */
 export type FundingTerms = {
   interestRate: Decimal
   clampLowerBound: Decimal
@@ -93,7 +93,7 @@ function numberOf(text: string): Decimal | null {
   return text === '' ? ZERO : parseDecimal(text)
 }
 
-/** Undefined for a text that is not a number. */
+/** The number; undefined for a text that is not a number. */
 function optionalNumberOf(text: string | null): Decimal | null | undefined {
   if (text === null || text === '') return null
   return parseDecimal(text) ?? undefined

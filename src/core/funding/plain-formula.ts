@@ -3,9 +3,9 @@ import { meanStart, type PricePoint, placePoint } from './point-list.ts'
 import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 
 /**
- * The TWAP of `points` (sorted by time) up to `time`, by the formula of docs/twap.md, "The number": each price
- * weighs with the time for which it held outside auctions; exact, rounded down once at the end. Null if there
- * are no points or the first one is later than `time`; 0 if all of the time was spent in auctions.
+ * The TWAP of `points` (sorted by time) up to `time`, by the formula of docs/twap.md, "The number". Each price is weighted
+ * with the time for which it was valid outside auctions; the result is exact, rounded down once at the end. Null if there
+ * are no points, or the first one is later than `time`; 0 if auctions take all of the time.
  */
 export function plainMean(points: readonly PricePoint[], period: TwapPeriod, time: bigint): bigint | null {
   const start = meanStart(points, period.start)
@@ -22,7 +22,7 @@ export function plainMean(points: readonly PricePoint[], period: TwapPeriod, tim
   return outside === 0n ? 0n : sum / outside
 }
 
-/** Creates a source's points with means by the plain formula: every mean is computed anew from the whole list. */
+/** Creates a source's points with means by the plain formula: every mean is calculated anew from all points. */
 export function createPlainTwap(period: TwapPeriod): SourceTwap {
   const points: PricePoint[] = []
 
@@ -34,7 +34,7 @@ export function createPlainTwap(period: TwapPeriod): SourceTwap {
         return point.price
       case 'last':
       case 'between':
-        // The point itself has held for no time yet: this is the mean of those before it.
+        // The point itself was valid for no time yet, so this is the mean of the points before it.
         return plainMean(points, period, point.time)
       case 'duplicate':
       case 'too-old':

@@ -1,12 +1,12 @@
-/** A price that holds from `time` (Unix nanoseconds) until the next point. `price` is scaled by the asset's decimals. */
+/** A price that is valid from `time` (Unix nanoseconds) until the next point. `price` is scaled by the asset's decimals. */
 export type PricePoint = { time: bigint; price: bigint }
 
-/** The outcome of an incoming point: a row of the table in docs/twap.md. */
+/** The outcome for a new point: a row of the table in docs/twap.md. */
 type Placement = 'only' | 'last' | 'between' | 'first' | 'instead-of-first' | 'duplicate' | 'too-old'
 
 /**
- * Returns the outcome of a point at `time` for the list of a source's points, which is sorted by time, has
- * no time twice, and at most one point at or before the start of the period.
+ * The outcome for a point at `time`. The source's points are sorted by time, without two of the same time, and with at most
+ * one at or before the start of the period.
  */
 export function placementOf(points: readonly PricePoint[], periodStart: bigint, time: bigint): Placement {
   const first = points[0]
@@ -50,7 +50,7 @@ export function placePoint(points: PricePoint[], periodStart: bigint, point: Pri
   return placement
 }
 
-/** The points carried over into a period that starts at `start`: the later ones, and the last one that is not later. */
+/** The points carried over into a period that begins at `start`: the later ones, and the last one at or before it. */
 export function carriedOver(points: readonly PricePoint[], start: bigint): PricePoint[] {
   return points.slice(Math.max(0, indexAfter(points, start) - 1))
 }

@@ -20,14 +20,14 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
     return price * timeOutsideAuctions(period.auctions, from, to)
   }
 
-  /** Subtracts the last price's share beyond its own time, which is in the period. */
+  /** Subtracts the last price's contribution after its own time, which is in the period. */
   function takeOffTail(): void {
     const last = points.at(-1)!
     sum -= piece(last.price, last.time, end)
     end = last.time
   }
 
-  /** The sum up to `time`, before the last point: subtracts pieces from the last point backwards. */
+  /** The sum up to `time`, which is before the last point: subtracts pieces, from the last point backwards. */
   function sumBefore(time: bigint): bigint {
     let rest = sum
     for (let i = points.length - 1; i > 0 && points[i]!.time > time; i--) {
@@ -53,7 +53,7 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
     return outside === 0n ? 0n : upTo / outside
   }
 
-  /** Sums up from scratch, with the auctions known now. */
+  /** Calculates the sum anew, with the auctions known so far. */
   function sumUp(): void {
     end = meanStart(points, period.start)
     sum = 0n
@@ -94,7 +94,7 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
       case 'between':
         return insert(point)
       case 'duplicate':
-        // A point that the core refuses in the middle has no event, but subtracts the tail (docs/twap.md).
+        // A point that the core refuses between others leaves no event, but subtracts the tail (docs/twap.md).
         if (point.time !== points[0]!.time && point.time !== points.at(-1)!.time) takeOffTail()
         return null
       case 'too-old':
@@ -104,7 +104,7 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
 
   function meanAfterRefusal(time: bigint): bigint | null {
     const last = points.at(-1)
-    // The core refuses only a time that a point between the first and the last already has.
+    // The core refuses only a point at the time of another one between the first and the last.
     if (last === undefined || points.length < 3 || time >= last.time || end <= last.time) return null
     const [carriedSum, carriedEnd] = [sum, end]
     takeOffTail()

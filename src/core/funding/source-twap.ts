@@ -9,16 +9,16 @@ export type TwapPeriod = { start: bigint; auctions: Auctions }
 
 /** The points of one source in one funding period, and their time-weighted average price. */
 export type SourceTwap = {
-  /** The points kept, sorted by time. */
+  /** The accepted points, sorted by time. */
   readonly points: readonly PricePoint[]
-  /** Adds a point and returns the TWAP sent with it, or null if the core refuses the point. */
+  /** Adds a point. Returns the TWAP sent with it; null if the core refuses the point. */
   add(point: PricePoint): bigint | null
   /** The TWAP up to `time` (Unix nanoseconds); null if there are no points, or only later ones. */
   meanAt(time: bigint): bigint | null
   /**
-   * The TWAP up to a time before the last point, if the core had refused a point in between: that leaves no event
-   * (docs/twap.md). Null if the TWAP would be the same, or no point can have been refused; absent if no earlier query
-   * affects a TWAP.
+   * The TWAP up to a time before the last point, if the core had refused a point in between, which leaves no event
+   * (docs/twap.md). Null if the TWAP would be the same, or no point can have been refused; absent if earlier requests never
+   * affect a TWAP.
    */
   meanAfterRefusal?(time: bigint): bigint | null
 }

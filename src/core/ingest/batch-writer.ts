@@ -6,14 +6,14 @@ import { type Batch, batchRows, createBatch } from '../model/batch.ts'
 import type { Writer } from '../store/store.ts'
 import { countRows, noRows } from './report.ts'
 
-/** A batch is committed once it is this large or this old: readers and Ctrl-C never wait long. */
+/** A batch of this size or age is committed, so that readers and Ctrl-C never wait long. */
 const MAX_BATCH_ROWS = 20_000
 const MAX_BATCH_WEIGHT = 32 * 1024 * 1024
 const MAX_BATCH_MS = 400
 
-/** Gathers complete blocks and commits many at once; gathers the next ones during a commit. */
+/** Collects complete blocks and commits many at once; during a commit it collects the next ones. */
 export class BatchWriter {
-  /** Rows gained by commits. */
+  /** Number of rows that commits have added. */
   readonly rows = noRows()
   readonly #writer: Writer
   readonly #onCommit: (coverage: Coverage) => void
@@ -22,7 +22,7 @@ export class BatchWriter {
   #startedAt = 0
   #committed: Coverage | null = null
   #committedBlocks = 0
-  /** The last commit started. If it fails, the next caller gets its error. */
+  /** The last commit that was started. If it fails, the next caller gets its error. */
   #underWay: Promise<void> = Promise.resolve()
   #isUnderWay = false
 
@@ -45,7 +45,7 @@ export class BatchWriter {
     this.change(block.weight, (batch) => projectBlock(batch, block))
   }
 
-  /** Adds something of about `weight` bytes of memory to the batch. */
+  /** Adds a change of about `weight` bytes of memory to the batch. */
   change(weight: number, apply: (batch: Batch) => void): void {
     if (this.#isEmpty()) this.#startedAt = performance.now()
     this.#weight += weight
@@ -63,9 +63,9 @@ export class BatchWriter {
   }
 
   /**
-   * Starts to commit the gathered rows, if due. The coverage is only requested then, since it may be a long list of
-   * gaps. Waits only for the previous commit, whose failure it rejects with. Call it often: it also processes the
-   * database's answers.
+   * Starts to commit the collected rows, if due. It reads the coverage only then, since that may be a long list of gaps. It
+   * waits only for the previous commit, and rejects if that one failed. Call it often: this also processes the database's
+   * answers.
    */
   async commitIfDue(source: { readonly coverage: Coverage | null }): Promise<void> {
     const coverage = this.isDue() ? source.coverage : null
@@ -73,24 +73,24 @@ export class BatchWriter {
     if (this.#isUnderWay) await nextTurn()
   }
 
-  /** Commits the gathered rows with the resulting `coverage`, and waits for it. */
+  /** Commits the collected rows with the resulting `coverage`, and waits for the commit. */
   async commit(coverage: Coverage | null): Promise<void> {
     if (!this.#isEmpty() && coverage !== null) await this.#begin(coverage)
     await this.#underWay
   }
 
-  /** As {@link commit}, even if nothing was gathered: the coverage itself may have changed. */
+  /** As {@link commit}, even without rows: the coverage itself may have changed. */
   async commitAll(coverage: Coverage): Promise<void> {
     await this.#begin(coverage)
     await this.#underWay
   }
 
   /**
-   * Commits at the end of the input, including complete blocks before an error in the input; after any other error,
-   * nothing. Returns the failure, or that of the commit.
+   * Commits at the end of the input. After an error in the input, it commits the complete blocks before it; after any other
+   * error, nothing. Returns the error, or that of the commit.
    *
-   * @param isOfInput whether the failure is an error in the input
-   * @param signal stops making series; the next writer makes the rest
+   * @param isOfInput whether an error is one in the input
+   * @param signal stops building series; the next writer builds the rest
    */
   async finish(
     failure: Error | null,

@@ -11,19 +11,19 @@ import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { type IngestionReport, reportOfCoverage } from './report.ts'
 
-/** Log lines for each reason of skipped events; the report counts all. */
+/** Number of log lines for each reason of left-out events; the report counts all of them. */
 const LEFT_OUT_LINES = 10
 
 export type IngestionProgress = {
   source: string
   /** Bytes read of all files so far, as stored. */
   bytesRead: number
-  /** Bytes of all files; null if that is not known. */
+  /** Bytes of all files; null if unknown. */
   bytesTotal: number | null
   records: number
   /** Events and list elements left out so far, by reason. */
   leftOut: ReadonlyMap<LeftOutReason, number>
-  /** The last block committed; null before the first. */
+  /** The coverage at the last commit; null before the first. */
   coverage: Coverage | null
 }
 
@@ -40,10 +40,10 @@ type IngestionOptions = {
   onCommit?: (coverage: Coverage) => void
 }
 
-/** The result of an ingestion, and the fault that stopped it, if any. Complete blocks before it are committed. */
+/** The result of an ingestion, and the fault that stopped it, if any. Complete blocks before the fault are committed. */
 export type IngestionResult = { report: IngestionReport; failure: Error | null }
 
-/** Ingests event files into a store: one stream, in the order of the files. */
+/** Ingests event files into a store, as one stream. The files are ordered by their first events. */
 export async function ingestFiles(options: IngestionOptions): Promise<IngestionResult> {
   const { input, writer, log, signal } = options
   const startedAt = performance.now()

@@ -5,14 +5,14 @@ import { STORED } from '../resources/stored.ts'
 import type { GainedRows } from '../store/queries-protocol.ts'
 
 /**
- * How many rows more the store has than before, by their names in reports; below 0 if a later event has removed more than were
- * added. They follow from the events alone: whatever rows are changed on the way is not counted.
+ * How many more rows the store has than before, by their names in reports; negative if later events have removed more than
+ * were added. Rows that are only changed are not counted.
  */
 export type RowCounts = Record<string, number>
 
 /** The result of an ingestion. */
 export type IngestionReport = {
-  /** Blocks committed. */
+  /** Number of committed blocks. */
   blocks: number
   /** Complete blocks that were already stored. */
   heldBlocks: number
@@ -27,14 +27,14 @@ export type IngestionReport = {
   /** Events skipped by the rules on blocks. */
   passedOver: { beforeFirstBlock: number; outsideBlocks: number; repeated: number }
   unfinishedBlocks: number
-  /** The height of a block that the input ends within, and that is not committed; as text. */
+  /** The height of the block within which the input ends, and which is not committed, as text; null if there is none. */
   pendingHeight: string | null
   cutOff: CutOffNotice[]
   /** How often the sequence number did not increase by one within a file. */
   sequenceBreaks: number
-  /** Files in named folders that are not event files by name. */
+  /** Files in named folders that do not have the names of event files. */
   foreignFiles: string[]
-  /** The store head afterwards, as text; null if it is empty. */
+  /** The store head afterwards, as text; null if the store is empty. */
   height: string | null
   /** The store's recorded gaps afterwards. */
   gaps: GapText[]
@@ -42,7 +42,7 @@ export type IngestionReport = {
   interrupted: boolean
 }
 
-/** The coverage part of a report; null: the store is empty. */
+/** The coverage part of a report; null if the store is empty. */
 export function reportOfCoverage(coverage: Coverage | null): Pick<IngestionReport, 'height' | 'gaps'> {
   const { height = null, gaps = [] } = coverage ?? {}
   return {
@@ -51,16 +51,17 @@ export function reportOfCoverage(coverage: Coverage | null): Pick<IngestionRepor
   }
 }
 
-/** The counted rows, in the order of the list of kept data: the name in reports, and the table. */
+/** The counted rows, in the order of stored data: the name in reports, and the table. */
 const COUNTED = STORED.flatMap(({ tables }) =>
   tables.flatMap(({ name, counted }) => (counted === undefined ? [] : [{ table: name, counted }])),
 )
 
+/** Zero rows under each name. */
 export function noRows(): RowCounts {
   return Object.fromEntries(COUNTED.map(({ counted }) => [counted, 0]))
 }
 
-/** Adds the rows that a commit has added. */
+/** Adds the rows that a commit has added or removed. */
 export function countRows(counts: RowCounts, gained: GainedRows): void {
   for (const { table, counted } of COUNTED) counts[counted] = counts[counted]! + (gained.get(table) ?? 0)
 }

@@ -1,12 +1,12 @@
 import type { TableRow } from './table.ts'
 
 /**
- * Rows of one market, created whenever they are read: there may be hundreds of thousands, and then they never are in memory
- * together.
+ * Rows of one market that are created each time they are read: there may be hundreds of thousands, which are then never in
+ * memory together.
  */
 export type RowSource = Iterable<TableRow> & { readonly marketId: string; readonly length: number }
 
-/** The rows of a table in a batch, in the order of the stream: of rows of one key the newer one stands. */
+/** The rows of a table in a batch, in the order of the stream: of two rows with one key the later one counts. */
 export class BatchRows implements Iterable<TableRow> {
   readonly #parts: (TableRow[] | RowSource)[] = []
   /** The last part, if it is a list of rows. */
@@ -33,7 +33,7 @@ export class BatchRows implements Iterable<TableRow> {
     this.#length += source.length
   }
 
-  /** The different values of the column that names the market. */
+  /** The distinct values of the column that names the market. */
   markets(column: 'market' | 'market_id'): Set<string> {
     const ids = new Set<string>()
     for (const part of this.#parts) {
@@ -53,7 +53,7 @@ export class BatchRows implements Iterable<TableRow> {
     return this.#parts.length === 1 && Array.isArray(only) ? only : [...this]
   }
 
-  /** The rows in lists of at most so many, each of which may be forgotten before the next one. */
+  /** The rows in lists of at most `most`, each of which may be discarded before the next one. */
   *lists(most: number): Generator<readonly TableRow[]> {
     if (this.#parts.every((part) => part === this.#list)) {
       yield this.all()

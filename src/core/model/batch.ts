@@ -3,20 +3,23 @@ import type { MarketDataEvent } from '../events/event.ts'
 import { BatchRows, type RowSource } from './batch-rows.ts'
 import type { Table, TableRow } from './table.ts'
 
-/** A market's latest data: its list of providers replaces the one before, whole. */
+/** A market's latest data. Its list of providers replaces the previous one as a whole. */
 export type LiquidityProviderList = EventPosition & { event: MarketDataEvent }
 
-/** Changes by a run of complete blocks, committed atomically. */
+/** The changes of complete blocks, to be committed together. */
 export type Batch = {
   blocks: number
-  /** Positions in partly stored blocks: stored events after them are replaced, auctions included. */
+  /** Positions in incomplete blocks that are now complete: stored events after them are replaced, also auctions. */
   replaced: EventPosition[]
   /** Rows by the name of their table. */
   rows: Map<string, BatchRows>
-  /** By market id, in the order of the stream: the last one counts, and those before it say when its rows last changed. */
+  /**
+   * By market id, in the order of the stream: the last list counts, and the earlier ones say when its rows last changed.
+   */
   liquidityProviderLists: Map<string, LiquidityProviderList[]>
 }
 
+/** A batch without blocks. */
 export function createBatch(): Batch {
   return { blocks: 0, replaced: [], rows: new Map(), liquidityProviderLists: new Map() }
 }
@@ -32,15 +35,15 @@ export function putSource(batch: Batch, { name }: Table, source: RowSource): voi
 }
 
 function rowsToWrite({ rows }: Batch, table: string): BatchRows {
-  let found = rows.get(table)
-  if (found === undefined) {
-    found = new BatchRows()
-    rows.set(table, found)
+  let ofTable = rows.get(table)
+  if (ofTable === undefined) {
+    ofTable = new BatchRows()
+    rows.set(table, ofTable)
   }
-  return found
+  return ofTable
 }
 
-/** Adds a list of providers; of two from one position, the one that is added later counts. */
+/** Adds a list of providers. If another one has the same position, the one added later counts. */
 export function putList({ liquidityProviderLists }: Batch, list: LiquidityProviderList): void {
   const { marketId } = list.event
   const lists = liquidityProviderLists.get(marketId)
@@ -54,8 +57,8 @@ export function rowsOf<Row extends TableRow>({ rows }: Batch, { name }: Table<Ro
 }
 
 /**
- * Rows that a commit of the batch touches, for deciding when it is large enough. All lists of a market count as one:
- * few of them are decoded when they are written; their bytes count in the batch's weight.
+ * The number of rows that a commit of the batch touches, by which a batch is large enough. All lists of a market count as
+ * one, because few of them are decoded when they are written. Their bytes count in the batch's weight.
  */
 export function batchRows(batch: Batch): number {
   let count = batch.liquidityProviderLists.size

@@ -2,17 +2,17 @@ import type { SqlPart } from './field.ts'
 import type { Key, Row } from './row.ts'
 
 /*
- * A cursor holds a row's whole key, so it stays good after its row is gone, and it depends on nothing but the row's
- * identity. It is text that SQLite writes along with the row.
+ * A cursor contains a row's whole key, so it is valid after its row is gone, and it depends on nothing but the row's
+ * identity. SQLite writes its text along with the row.
  */
 
 /** Writes and reads the cursors of a resource. */
 export type CursorCodec = {
   /** What its cursors begin with, and those of no other resource. */
   letter: string
-  /** The cursor of a row or a key; `scope` is the id that the resource's cursors are bound to. */
+  /** The cursor of a row or a key. `scope` is the id that the resource's cursors are bound to. */
   encode(scope: string | null, row: Row | Key): string
-  /** Whether a text is such a cursor by its form, of whatever scope. */
+  /** Whether a text has the form of such a cursor, for any scope. */
   isOne(text: string): boolean
   decode(scope: string | null, text: string): Key | 'garbled' | 'of another market'
   /**

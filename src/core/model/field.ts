@@ -6,7 +6,7 @@ import type { Row } from './row.ts'
 export type ValueForm =
   /** An integer of 64 bits, at least 0. */
   | 'integer'
-  /** An integer of 64 bits that may be below zero. */
+  /** A signed integer of 64 bits. */
   | 'signed'
   /** Unix nanoseconds. */
   | 'time'
@@ -24,14 +24,14 @@ type NameForm = { typeName: string; names: readonly string[] }
 /** A number's type in Parquet: its digits after the point, and whether further digits are rounded off. */
 export type DecimalForm = { scale: number; isRounded?: true }
 
-/** A field of an object that is stored as the JSON of answers. */
+/** A field of an object that is stored as the JSON that answers contain. */
 export type StoredField = {
   name: string
   meaning: string
   form: 'partyId' | 'text' | 'texts'
-  /** Of a text that is a number, or empty. */
+  /** For a text that is a number or empty. */
   decimal?: DecimalForm
-  /** Whether exports leave it out, since it repeats another column. */
+  /** Whether exports omit it because it repeats another column. */
   isRepeated?: true
 }
 
@@ -41,48 +41,51 @@ export type Field = {
   /** Description for OpenAPI and the client's types. */
   meaning: string
   /**
-   * The row's column with its value, or whose null decides, if its name is not the field's in snake case; `scope`: the
+   * The row's column with its value, or whose null decides, if it is not the field's name in snake case. `scope` is the
    * market of the request.
    */
   column?: string
   form: ValueForm | StoredForm | ObjectForm | NodeOf
-  /** Result if the column is null; without it the column is never null. */
+  /** The result if the column is null. Without it the column is never null. */
   ifNull?: 'null' | 'left out'
-  /** Of a text that is a number, or empty; a `number` and a `rate` have their own. */
+  /** For a text that is a number or empty; a `number` and a `rate` have their own. */
   decimal?: DecimalForm
-  /** The column without which the value is not final: exports and market summaries then have none. */
+  /** The column without which the value is not final. Exports and market summaries then omit the value. */
   finalWith?: string
 }
 
-/** An object that is stored as the JSON of answers. */
+/** An object that is stored as the JSON that answers contain. */
 type StoredForm = { typeName: string; stored: readonly StoredField[] }
 
-/** A node of another operation, by the name of its type; stored as the JSON of answers. */
+/** A node of another operation, by the name of its type, stored as the JSON that answers contain. */
 type NodeOf = { nodeOf: string }
 
-/** An object of further columns; null if the field's own column is. */
+/** An object made of other columns; null if the field's own column is null. */
 type ObjectForm = {
   typeName: string
   object: readonly Field[]
   /**
-   * What its fields' names begin with in exports, if each is a column: `id` is `settlementAssetId` there, and
-   * `slaCompetitionFactor` stays.
+   * The prefix of its fields' names in exports, in which each is a column: `id` becomes `settlementAssetId`. A name that
+   * has the prefix already stays, as `slaCompetitionFactor`.
    */
   exportPrefix?: string
 }
 
+/** Whether a form is an object that is stored as JSON. */
 export const isStored = (form: Field['form']): form is StoredForm =>
   typeof form === 'object' && 'stored' in form
+/** Whether a form is an object made of columns. */
 export const isObject = (form: Field['form']): form is ObjectForm =>
   typeof form === 'object' && 'object' in form
 export const isNodeOf = (form: Field['form']): form is NodeOf => typeof form === 'object' && 'nodeOf' in form
+/** The names of an enum, by number; null if the form is not an enum. */
 export const namesOf = (form: Field['form']): readonly string[] | null =>
   typeof form === 'object' && 'names' in form ? form.names : null
 
 /** The column of a field. */
 export const columnOf = ({ name, column }: Field): string => column ?? wordsOfName(name, '_')
 
-/** The columns of a row that fields show, each with the form of its values. */
+/** The columns of a row that fields show, each with the form of its value. */
 export function* shownColumns(
   fields: readonly Field[],
 ): Generator<[column: string, form: Field['form']], void, undefined> {
@@ -93,10 +96,13 @@ export function* shownColumns(
   }
 }
 
-/** A text that is the same for all rows of a scope. */
+/** A text that is the same for all rows of one market. */
 type ConstantPart = { constant: (scope: string) => string }
 
-/** A part of a node's text: a constant; a column's value; or parts for a column that is not null, and for one that is. */
+/**
+ * A part of a node's text: a constant, a column's value, or two lists of parts, one for a column that is not null, one for
+ * null.
+ */
 type NodePart =
   | ConstantPart
   | { column: string; form: Field['form'] }
@@ -124,14 +130,14 @@ function valueParts(field: Field): NodePart[] {
   return isJson(form) || form === 'text' ? [value] : [constant('"'), value, constant('"')]
 }
 
-/** Whether a column holds JSON as it is answered. */
+/** Whether a column contains JSON exactly as answers do. */
 const isJson = (form: Field['form']) => isStored(form) || isNodeOf(form)
 
-/** A piece of a node's text, as it follows from a row. */
+/** A part of a node's text, for a row. */
 type ValueText = (row: Row, scope: string) => string
 
 /**
- * Makes the writer of a resource's nodes: rows as the API's JSON.
+ * Creates the writer of a resource's nodes: from a row to the API's JSON.
  *
  * @param columns the names of a row's columns, in their order
  */
@@ -157,12 +163,12 @@ function valueText(form: Field['form'], at: number): ValueText {
   return names === null ? (row) => row[at] as string : (row) => names[row[at] as number] as string
 }
 
-/** Joins parts: the texts between two values are put together once for each scope, and pages have one. */
+/** Joins parts. The texts between two values are joined once for each market: a page has one. */
 function writerOf(parts: readonly (ConstantPart | { value: ValueText })[]): ValueText {
   const merged = mergedParts(parts)
   const values = merged.flatMap((part) => ('value' in part ? [part.value] : []))
   let textsScope: string | null = null
-  /** Text before each value, and after the last. */
+  /** The text before each value, and after the last one. */
   let texts: string[] = []
   const textsOf = (scope: string) => {
     const found = ['']
@@ -183,7 +189,7 @@ function writerOf(parts: readonly (ConstantPart | { value: ValueText })[]): Valu
   }
 }
 
-/** Texts that need no escaping in JSON: without quotes, backslashes, control characters and ends of lines. */
+/** Texts that JSON does not escape: without quotes, backslashes, control characters and line ends. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes exactly these.
 const UNESCAPED = /^[^"\\\u0000-\u001f\u0085\u2028\u2029\ud800-\udfff]*$/
 
@@ -192,32 +198,32 @@ function jsonText(text: string): string {
   return UNESCAPED.test(text) ? `"${text}"` : onOneLine(JSON.stringify(text))
 }
 
-/** The characters that JSON may hold as they are, and at which some readers of lines cut, with their escapes. */
+/** Characters that JSON may contain unescaped but that some line readers take for the end of a line, with their escapes. */
 const LINE_ENDS = new Map([
   ['\u0085', '\\u0085'],
   ['\u2028', '\\u2028'],
   ['\u2029', '\\u2029'],
 ])
 
-/** JSON of one line, with every character escaped that a reader of lines may take for the end of one. */
+/** The same JSON with every character escaped that a line reader may take for the end of a line. */
 export function onOneLine(json: string): string {
   return json.replace(/[\u0085\u2028\u2029]/g, (found) => LINE_ENDS.get(found)!)
 }
 
-/** What every such character begins with in UTF-8: U+0085 is `C2 85`, U+2028 and U+2029 are `E2 80 A8` and `E2 80 A9`. */
+/** The first bytes of every such character in UTF-8: U+0085 is `C2 85`, U+2028 and U+2029 are `E2 80 A8` and `E2 80 A9`. */
 const LINE_END_HEADS = [Buffer.of(0xc2, 0x85), Buffer.of(0xe2, 0x80)]
 
-/** {@link onOneLine} of JSON in UTF-8: the same bytes, which hardly ever need escapes, or others. */
+/** {@link onOneLine} of JSON in UTF-8. Nearly always nothing needs escaping, and the result is the same buffer. */
 export function bytesOnOneLine(json: Buffer): Buffer {
   return LINE_END_HEADS.some((head) => json.includes(head)) ? Buffer.from(onOneLine(json.toString())) : json
 }
 
-/** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */
+/** A part of SQL that results in a text: a constant, or an expression over a row. */
 export type SqlPart = ConstantPart | { sql: string }
 
 /**
- * The text that {@link nodeWriter} writes, as SQLite puts it together: parts to be joined. What they give is on one line
- * only after {@link bytesOnOneLine}, which looks through all rows at once.
+ * The text that {@link nodeWriter} writes, as parts that SQLite joins. The result is on one line only after {@link
+ * bytesOnOneLine}, which examines all rows at once.
  *
  * @param known values of columns that are the same for all rows, by name
  */
@@ -245,17 +251,17 @@ function valueSql(
   }
 }
 
-/** Parts of one row's text as one expression; constants must not depend on the scope. */
+/** The parts of one row's text as one expression; no constant may depend on the scope. */
 function joinSql(parts: readonly SqlPart[]): string {
   return `concat(${parts.map((part) => ('sql' in part ? part.sql : sqlText(part.constant('')))).join(', ')})`
 }
 
-/** A text as a literal of SQL. */
+/** A text as an SQL literal. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Parts with adjacent constant ones joined. */
+/** The same parts, with adjacent constants joined. */
 export function mergedParts<Part extends object>(
   parts: readonly (ConstantPart | Part)[],
 ): (ConstantPart | Part)[] {

@@ -1,33 +1,33 @@
 import { MAX_INT64 } from '../domain/integers.ts'
 import type { KeyValue } from './row.ts'
 
-/** The type of a filter's value, as of a parameter: a `uint64` may exceed what columns hold. */
+/** The type of a filter's value, named as the type of a parameter. A `uint64` may exceed what columns can store. */
 type ValueOf = {
   marketId: string
   partyId: string
-  /** A party that trades: not the network. */
+  /** A party that trades, which the network's own party does not. */
   traderId: string
   source: bigint
   uint64: bigint
 }
 
 type FilterForm = {
-  /** A row matches if one of these columns does. Each precedes the key in an index, unless the market's rows are few. */
+  /** A row matches if one of these columns does. In an index, each precedes the key, unless a market has few rows. */
   columns: readonly string[]
   /** How a column compares with the value. */
   operator: '=' | '>='
-  /** Whether far fewer rows match it than a market has: if both are given, its index is read. */
+  /** Whether it matches far fewer rows than a market has. If several filters are given, this one's index is read. */
   isRare?: true
   type: keyof ValueOf
-  /** Its effect: a sentence for people. */
+  /** Its effect, as a sentence for people. */
   meaning: string
-  /** Its option of the command line, in camel case. */
+  /** The name of its command-line option, in camel case. */
   option: string
 }
 
 /**
- * Every filter. Parameters, OpenAPI, SQL, streams, the client and the command line follow from this; a resource may
- * give a filter other columns, another type or another meaning.
+ * Every filter. Parameters, OpenAPI, SQL, streams, the client and the command line follow from this. A resource may replace
+ * a filter's columns, type or meaning.
  */
 export const FILTERS = {
   marketId: {
@@ -66,30 +66,31 @@ export type FilterName = keyof typeof FILTERS
 /** A filter of a resource. */
 export type Filter = FilterForm & { name: FilterName }
 
-/** A filter as descriptions name it. */
+/** A filter in a resource's description. */
 export type DescribedFilter =
   | FilterName
   | ({ name: FilterName } & Partial<Pick<FilterForm, 'columns' | 'type' | 'meaning'>>)
 
-/** The requested rows: the values of filters, and a range of times. */
+/** The requested rows: values of filters, and a range of times. */
 export type Selection = { -readonly [Name in FilterName]?: ValueOf[(typeof FILTERS)[Name]['type']] } & {
-  /** On the first key column: from (inclusive) and to (exclusive). */
+  /** The first key column, from (inclusive) and to (exclusive). */
   from?: bigint
   to?: bigint
 }
 
+/** A filter with what a description replaces. */
 export function filterOf(described: DescribedFilter): Filter {
   const given = typeof described === 'string' ? { name: described } : described
   return { ...FILTERS[given.name], ...given }
 }
 
-/** The condition that a row matches a filter, by the placeholder of its value. */
+/** The condition for a filter, with the placeholder of its value. */
 export function conditionOf({ columns, operator }: Filter, placeholder: string): string {
   const compared = columns.map((column) => `${column} ${operator} ${placeholder}`)
   return compared.length === 1 ? compared[0]! : `(${compared.join(' or ')})`
 }
 
-/** The filter by which a column has one value in all rows of a selection. */
+/** The filter that fixes a column to one value in all rows of a selection; undefined if none does. */
 export function fixingFilter(
   { filters }: { filters: readonly Filter[] },
   selection: Selection,
@@ -101,7 +102,7 @@ export function fixingFilter(
   )
 }
 
-/** Whether no row can match a value: columns hold 63 bits. */
+/** Whether a value is too large for any row to match: columns store 63 bits. */
 export function matchesNothing({ type }: Filter, value: KeyValue | undefined): boolean {
   return type === 'uint64' && value !== undefined && (value as bigint) > MAX_INT64
 }

@@ -6,9 +6,9 @@ const CHARACTERS = 8
 let lastId = ''
 let lastFingerprint = ''
 
-/** Short form of an id in the cursors bound to it. */
+/** The short form of an id in cursors that are bound to it. */
 export function fingerprintOf(id: string): string {
-  // Pages and streams need the same one for every row.
+  // Every row of a page or stream has the same one.
   if (id !== lastId) {
     lastFingerprint = hash('sha256', id, 'base64url').slice(0, CHARACTERS)
     lastId = id

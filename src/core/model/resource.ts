@@ -11,38 +11,38 @@ export type { Filter, FilterName, Selection } from './filters.ts'
 export type { Key, KeyColumn, KeyType, KeyValue, Row } from './row.ts'
 export { compareResourceKeys } from './row.ts'
 
-/** A column of a row, and how its values are read. */
+/** A column of a row, and the way in which its values are read. */
 export type RowColumn = { name: string; type: RowType }
 
 /** Storage of a resource's rows, in SQL for both databases. */
 type Storage = {
-  /** The table that holds the rows (store/schema/tables.ts), or what {@link Storage.from} is called. */
+  /** The table with the rows (store/schema/tables.ts), or the alias of {@link Storage.from}. */
   table: string
-  /** A select of the rows, if they are in more than one table. */
+  /** A select of the rows, if several tables contain them. */
   from?: string
   /**
-   * A select that has each row once for each event that it is made of, at the position of that event. Followers read the
-   * blocks of a filled gap so: the row's own position may be that of a later event, which they have received.
+   * A select with one row for each event that a row depends on, at the position of that event. Followers read the blocks of
+   * a filled gap this way, because the row's own position may be that of a later event, which they have received.
    */
   fromInGaps?: string
-  /** Columns of a row: the key, and those that its fields show. */
+  /** The columns of a row: the key, and those that its fields show. */
   columns: readonly RowColumn[]
-  /** The tables whose writing changes the rows, if it is not the one that holds them. */
+  /** The tables whose writes change the rows, if it is not the table that contains them. */
   derivedFrom?: readonly string[]
-  /** How the market in scope is matched: by its number in the store (`market`), or by its id (`market_id`). */
+  /** The column that names the market in scope: its number in the store (`market`) or its id (`market_id`). */
   scopeBy?: 'number' | 'id'
-  /** Always asked for. */
+  /** A condition of every query. */
   condition?: string
   /**
-   * The rows are in several runs, each in key order, distinguished by a filter's column, which precedes the key in the
-   * table. A page of all sources merges one page of each.
+   * The rows are in several series, each in key order, which a filter's column distinguishes. It precedes the key in the
+   * table. A page without that filter merges one page of each.
    */
   runs?: { filter: FilterName; values: readonly string[] }
-  /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a column. */
+  /** A table with the `first_timestamp` and `last_timestamp` of the rows for each market and value of a column. */
   span?: { column: string; table: string }
   /**
-   * Whether the rows that came in some blocks are found between the times that a table gives for each run of blocks
-   * (store/write/block-spans.ts), and not among all rows of the selection: those of data points are.
+   * Whether a table gives for each range of blocks between which times the rows from these blocks lie
+   * (store/write/block-spans.ts), so that they are not searched in all rows of the selection. Data points have it.
    */
   hasBlockSpans?: true
 }
@@ -50,12 +50,12 @@ type Storage = {
 /** Name of a resource in answers, streams, exports and the client. */
 export type ResourceName = string
 
-/** As {@link Storage}, with the table itself; the columns follow from the key and the fields. */
+/** As {@link Storage}, with the table itself; the columns are derived from the key and the fields. */
 type DescribedStorage = Omit<Storage, 'table' | 'columns' | 'from'> & {
   table: Table | string
-  /** The select, with the position of a row by one of {@link Positions} (row-positions.ts). */
+  /** The select. {@link Positions} (row-positions.ts) says how it gives the position of a row. */
   from?: (positions: Positions) => string
-  /** The tables of which the condition speaks, and whose writer moves the positions of the rows that it shows again. */
+  /** The tables that the condition reads, and whose writer moves the positions of rows that become visible again. */
   shownBy?: readonly Table[]
 }
 
@@ -64,31 +64,34 @@ type Description = {
   name: ResourceName
   /** Name of its node type in OpenAPI and the client. */
   nodeName: string
-  /** What its operation does, and what its node is: a line each, for people. */
+  /** The effect of its operation, and the meaning of its node, each in one line for people. */
   summary: string
   meaning: string
   path: string
-  /** The method of `datanode.api.v2.TradingDataService` that lists it; none: only Lyra has it. */
+  /** The method of `datanode.api.v2.TradingDataService` that lists it; absent if only Lyra has it. */
   grpcMethod?: string
   /** Prefix of its stream ids. Never change or reuse it. */
   tag: number
-  /** Of its own, or those of texts (text-cursor.ts), by their letter, which is never changed, and never used again. */
+  /** Its own codec, or the letter of its text cursors (text-cursor.ts). Never change or reuse the letter. */
   cursor: CursorCodec | string
   /** Identity and ascending order, and the content of cursors. */
   key: readonly KeyColumn[]
-  /** The filter that every request carries, where cursors are bound to its value instead of holding it. */
+  /** The filter that every request has, if cursors are bound to its value instead of containing it. */
   scope?: 'marketId'
   filters?: readonly DescribedFilter[]
-  /** The filters of which a request of a kind must give one at least. */
+  /** The filters of which a request of each kind must give at least one. */
   required?: RequiredFilters
   /** Whether requests may restrict the first key column to a range of times. */
   dateRange?: boolean
   storage: DescribedStorage
   /** The node, field by field. */
   fields: readonly Field[]
-  /** Whether a row stays as it came, until it is pruned: exports that are continued write it once. */
+  /**
+   * Whether a row never changes until it is pruned. `lyra compare` can then compare two stores that do not end at the same
+   * block.
+   */
   rowsStay?: true
-  /** Fields that exports put first, if their columns differ from the node's order. */
+  /** The fields that are the first columns of exports, if exports have another order than the node. */
   exportFirst?: readonly string[]
   coverage: CoverageForm
 }
@@ -98,20 +101,20 @@ export type RequestKind = 'list' | 'stream' | 'export'
 
 type RequiredFilters = Readonly<Partial<Record<RequestKind, readonly FilterName[]>>>
 
-/** What `GET /api/v2/coverage` says of a resource's rows. */
+/** The form in which `GET /api/v2/coverage` describes a resource's rows. */
 export type CoverageForm =
-  /** How many there are. */
+  /** The number of rows. */
   | 'count'
-  /** How many there are, and the times of the first and the last block that they came in. */
+  /** The number of rows, and the times of the first and last block with one. */
   | 'count and block times'
-  /** Of each market how many there are, and the first and the last time by the first key column. */
+  /** For each market the number of rows, and the first and last value of the first key column. */
   | 'times by market'
-  /** Of each market how many there are, and the block of its latest list. */
+  /** For each market the number of rows, and the block of its latest list. */
   | 'blocks by market'
 
 /**
- * A served resource: everything that the stages between the database and the client need to know. Its source events and
- * tables are beside its description.
+ * A served resource, with everything that the stages between the database and the client must know. Its source events and
+ * tables are in files beside its description.
  */
 export type Resource = Omit<Description, 'storage' | 'cursor' | 'scope' | 'filters' | 'required'> & {
   cursor: CursorCodec
@@ -123,15 +126,15 @@ export type Resource = Omit<Description, 'storage' | 'cursor' | 'scope' | 'filte
   kebabName: string
   /** Writes a row as the API's JSON. */
   node: (row: Row, selection: Selection) => string
-  /** A row without values that are not final; absent if all values always are. */
+  /** A row without values that are not final; absent if all values always are final. */
   finalRow?: (row: Row) => Row
 }
 
 /**
- * Makes a resource of its description.
+ * Completes the description of a resource.
  *
- * @throws {TypeError} for a description that names a column which its table or its rows do not have, or that shows what is
- * in another table without moving the row when that changes.
+ * @throws {TypeError} for a description with a column that its table or its rows do not have, or with a value from
+ *   another table whose changes do not move the row.
  */
 export function defineResource(description: Description): Resource {
   const { name, key, scope = null, fields, storage, cursor, required = {} } = description
@@ -182,12 +185,14 @@ function finalRowOf(fields: readonly Field[], columns: readonly string[]): ((row
   return (row) => row.map((value, at) => (needed.has(at) && row[needed.get(at)!] === null ? null : value))
 }
 
-/** The columns of a row, those after the key in the order of the table; of several tables, in that of the fields. */
+/**
+ * The columns of a row: the key, then the others in the order of the table, or of the fields if there are several tables.
+ */
 function rowColumns({ name, key, fields, storage: { table, from } }: Description): RowColumn[] {
   const shown = new Map(shownColumns(fields))
   const own = typeof table === 'string' ? [] : table.columns
   const types = new Map(own.map((column) => [column.name, column.rowType]))
-  // Expressions and joined columns of a select are read by their form.
+  // Expressions and joined columns of a select are read by the form of their field.
   const isSelected = from !== undefined || typeof table === 'string'
   for (const [column, form] of isSelected ? shown : []) {
     if (!types.has(column)) types.set(column, rowTypeOf(form))
@@ -201,7 +206,7 @@ function rowColumns({ name, key, fields, storage: { table, from } }: Description
   })
 }
 
-/** How values of a form are read that come from no one table. */
+/** How the values of a form are read if they are from no single table. */
 function rowTypeOf(form: Field['form']): RowType {
   if (form === 'integer' || form === 'signed' || form === 'time') return 'int64'
   if (form === 'marketId' || form === 'partyId') return 'line'
@@ -219,12 +224,12 @@ export function keyOf({ key }: Resource, row: Row): Key {
   )
 }
 
-/** The value that a resource's cursors and nodes are bound to; null if they are to none. */
+/** The value that a resource's cursors and nodes are bound to; null for a resource without a scope. */
 export function scopeOf({ scope }: Resource, selection: Selection): string | null {
   return scope === null ? null : selection[scope]!
 }
 
-/** Whether rows of all markets are asked for at once, of a resource whose cursors and nodes are bound to one. */
+/** Whether a request is for rows of all markets, although the resource's cursors and nodes are bound to one. */
 export function isOfAllMarkets({ scope }: Resource, selection: Selection): boolean {
   return scope !== null && selection[scope] === undefined
 }

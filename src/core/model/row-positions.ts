@@ -1,27 +1,27 @@
 /**
- * How a select of several tables says from which event a row is. Followers of a stream receive a row by its position: one
- * that shows a column of another table must move when that table's row changes, or they are never sent the change.
- * Tables are named as the select names them, by an alias if it gives one.
+ * How a select over several tables gives the event that a row is from. Followers of a stream receive a row by its position.
+ * A row that shows a column of another table must move when that table's row changes; otherwise they never receive the
+ * change. Tables have the names of the select: their aliases, if it gives any.
  */
 export type Positions = {
   /**
-   * The columns `height` and `event_index`: the position of the latest event of these tables. The first has a row for each
-   * row of the select; the others may have none.
+   * The columns `height` and `event_index` of the latest event of these tables. The first table has a row for each row of
+   * the select; the others may have none.
    */
   latest: (first: string, ...others: readonly string[]) => string
-  /** A condition: rows of a table count only up to the event of another one, so that later ones change nothing. */
+  /** A condition that excludes rows of `table` that are later than the event of `of`, so that they change nothing. */
   notAfter: (table: string, of: string) => string
-  /** A table's name: its rows are written by the same events as those of another one, at the same positions. */
+  /** The name of `table`, whose rows are written by the same events as those of `of`, at the same positions. */
   withRowsOf: (table: string, of: string) => string
 }
 
-/** A select, and the same for gaps. */
+/** A select, and the same select for gaps. */
 type SelectWithPositions = { from: string; fromInGaps?: string }
 
 /**
  * The texts of a select whose positions are described.
  *
- * @param name of its resource, in the error
+ * @param name the resource, for the error
  * @param table the table whose rows it selects, with their own positions unless `latest` gives others
  *
  * @throws {TypeError} if it reads a table whose changes do not move its rows.
@@ -67,36 +67,36 @@ export function selectWithPositions(
 }
 
 /**
- * Refuses SQL that reads other tables than those whose changes move the rows.
+ * Refuses SQL that reads a table whose changes do not move the rows.
  *
- * @throws {TypeError} with what to do.
+ * @throws {TypeError} which says what to do.
  */
 export function refuseTablesWithoutPosition(name: string, sql: string, positioned: readonly string[]): void {
-  const found = tablesIn(sql).find(({ table }) => !positioned.includes(table))
-  if (found === undefined) return
+  const foreign = tablesIn(sql).find(({ table }) => !positioned.includes(table))
+  if (foreign === undefined) return
   throw new TypeError(
-    `${name}: its rows depend on the table ${found.table}, and do not move in streams when that changes: ` +
+    `${name}: its rows depend on the table ${foreign.table}, and do not move in streams when that changes: ` +
       'give the select its position by latest, or limit it by notAfter (core/model/row-positions.ts)',
   )
 }
 
 const positionIn = (table: string) => `${table}.height, ${table}.event_index`
 
-/** The value of a column of positions in the table with the latest one. */
+/** A column of the position, from the table with the latest one. */
 function latestOf([first, ...others]: readonly string[], column: string): string {
-  return others.reduce((known, table, at) => {
+  return others.reduce((latest, table, at) => {
     const before = [first!, ...others.slice(0, at)]
     const isLatest = before.map((other) => `(${positionIn(table)}) > (${positionIn(other)})`)
     const isThere = before.slice(1).map((other) => `${other}.height is null`)
     const conditions = isLatest.map((text, index) =>
       index === 0 ? text : `(${isThere[index - 1]} or ${text})`,
     )
-    return `case when ${conditions.join(' and ')} then ${table}.${column} else ${known} end`
+    return `case when ${conditions.join(' and ')} then ${table}.${column} else ${latest} end`
   }, `${first}.${column}`)
 }
 
-/** The tables that SQL reads, each with the name that it has there. */
+/** The tables that SQL reads, each with its alias. */
 function tablesIn(sql: string): { table: string; alias: string }[] {
-  const found = sql.matchAll(/\b(?:from|join)\s+([a-z_]+)\b(?:\s+as\s+([a-z_]+)\b)?/gi)
-  return [...found].map(([, table, alias]) => ({ table: table!, alias: alias ?? table! }))
+  const matches = sql.matchAll(/\b(?:from|join)\s+([a-z_]+)\b(?:\s+as\s+([a-z_]+)\b)?/gi)
+  return [...matches].map(([, table, alias]) => ({ table: table!, alias: alias ?? table! }))
 }

@@ -4,7 +4,7 @@ export type KeyType = 'int64' | 'uint64' | 'source' | 'id' | 'text'
 /** A value of a key or a filter: integers as bigint, ids and hashes as text. */
 export type KeyValue = bigint | string
 
-/** A row's identity and its place in the order, in the order of the resource's key columns. */
+/** The identity of a row, and its place in the order: the values of the resource's key columns. */
 export type Key = readonly KeyValue[]
 
 /** Which of two keys comes first: below 0, 0 or above. */
@@ -19,5 +19,5 @@ export function compareResourceKeys(a: Key, b: Key): number {
 /** A row as read, in the order of its columns. 64-bit integers are decimal text. */
 export type Row = readonly (string | number | null)[]
 
-/** A cursor of another id than the one that a filter fixes is refused. */
+/** A column of a key. A cursor whose id differs from the one that a filter fixes is refused. */
 export type KeyColumn = { column: string; type: KeyType }

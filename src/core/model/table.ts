@@ -11,21 +11,21 @@ import {
 export type Cell = bigint | number | string | boolean | null
 
 /**
- * How a column's values are written as text: integers in decimal, booleans as 0 and 1. Digits are texts that nearly always
- * are integers: SQLite holds those as such (sqlite/run-sql.ts), so that a select has to cast them.
+ * How a column's values are written as text: integers in decimal, booleans as 0 and 1. `digits` are texts that nearly
+ * always are integers. SQLite stores those as integers (sqlite/run-sql.ts), so a select must cast them.
  */
 export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
 
 /**
- * How a column's values are read: 64-bit integers as text (they exceed a JavaScript number); small integers; digits as
- * text; short non-empty texts on one line (numbers, ids); hashes, never null and nearly always on one line, but
- * possibly any text; JSON on one long line; any texts.
+ * How a column's values are read: 64-bit integers as text, because they exceed a JavaScript number; small integers as
+ * numbers; digits as text; short non-empty texts on one line (numbers, ids); hashes, which are never null and nearly always
+ * on one line, but may be any text; JSON on one long line; any texts.
  */
 export type RowType = 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'json' | 'text'
 
 /**
- * Which of two values of a row stands: that of the newer event, that of the earliest one, the least, the greatest,
- * their sum, or always the one given.
+ * Which of two values counts: that of the newer event, that of the earliest one, the least, the greatest, their sum, or
+ * always the one that is written.
  */
 export type MergeRule = 'newer' | 'earliest' | 'least' | 'greatest' | 'sum' | 'given'
 
@@ -34,11 +34,13 @@ export type Column<Value extends Cell = Cell> = {
   type: ColumnType
   rowType: RowType
   merge: MergeRule
-  /** Whether a value that is not null, as text, is one that Lyra writes. */
+  /** Whether a value, as text and not null, is one that Lyra writes. */
   isRight: (value: string) => boolean
-  /** Characters of a text that an event can bring, at most; infinite if nothing limits them, and for all that is no text. */
+  /**
+   * Maximum number of characters of a text that an event can contain; infinite if nothing limits it, and for other types.
+   */
   maxLength: number
-  /** Never there: the type of the values. */
+  /** Never set: the type of the values. */
   value?: Value
 }
 
@@ -57,18 +59,18 @@ export type RowOf<Of> = Of extends Table<infer Row> ? Row : never
 export type Table<Row extends TableRow = TableRow> = {
   name: string
   columns: readonly NamedColumn[]
-  /** So many of the first columns are the key. */
+  /** How many of the first columns are the key. */
   keyLength: number
-  /** What reports call the rows that are written, `fundingPeriods`; absent: they do not count them. */
+  /** The name of the written rows in reports, for example `fundingPeriods`; absent if reports do not count them. */
   counted?: string
   /** Which rows `lyra prune` deletes; absent: none. */
   pruned?: PruneColumns
   /**
-   * A boolean column: a row in which it is true stands over one in which it is false, whatever their positions; of two in which it
-   * is false, the earlier one stands.
+   * A boolean column. A row in which it is true replaces one in which it is false, whatever their positions. Of two rows in
+   * which it is false, the earlier one counts.
    */
   fullIf?: string
-  /** Whether the rows of a block that came in part go when it comes again whole. */
+  /** Whether the rows of an incomplete block are deleted when the complete block arrives. */
   goesWithBlock?: true
   /**
    * What else follows from its rows, so that they are not merely written and pruned row by row: `series`, with spans and
@@ -78,17 +80,17 @@ export type Table<Row extends TableRow = TableRow> = {
   /** Whether a row may come from another market: a commit that writes it may change the lists of both. */
   movesBetweenMarkets?: true
   /**
-   * On several machines: the column by whose values the rows are spread, or `everywhere`: they are few, and others are
-   * joined with them; or `nowhere`: the first machine alone holds the table.
+   * On a cluster: the column whose values distribute the rows; `everywhere` for the few rows that others are joined with;
+   * or `nowhere` for a table of the first machine alone.
    */
   spread: 'market' | 'market_id' | 'everywhere' | 'nowhere'
-  /** Faults of a row whose values are valid one by one. */
+  /** Faults of a row whose single values are valid. */
   faultsOf?: (row: TextRow) => string[]
-  /** Never there: the type of the rows. */
+  /** Never set: the type of the rows. */
   row?: Row
 }
 
-/** The columns that say how old a row is: its time, Unix nanoseconds, and its height. */
+/** The columns that give the age of a row: its time, Unix nanoseconds, and its height. */
 export type PruneColumns = { time: string; height: string }
 
 type Columns = Readonly<Record<string, Column>>
@@ -100,7 +102,7 @@ type RowOfColumns<Of extends Columns> = {
 /**
  * Describes a table.
  *
- * @throws {TypeError} if the key is not made of its first columns.
+ * @throws {TypeError} if its first columns are not the key.
  */
 export function defineTable<const Of extends Columns>({
   columns,
@@ -119,7 +121,7 @@ export function defineTable<const Of extends Columns>({
   return { ...others, columns: named, keyLength: key.length }
 }
 
-/** Creates columns of a type; each kind defines its valid values. */
+/** Creates a constructor of columns of one type, with their valid values. */
 const columnType =
   <Value extends Cell>(
     type: ColumnType,
@@ -137,24 +139,27 @@ const isUpTo = (most: number) => (value: string) => /^\d+$/.test(value) && Numbe
 
 export const integer = columnType<bigint>('integer', 'int64', () => true)
 
-/** An integer from 0 on. */
+/** An integer of 0 or more. */
 export const natural = columnType<bigint>('integer', 'int64', (value) => /^\d+$/.test(value))
 
+/** An integer of 1 or more. */
 export const positive = columnType<bigint>('integer', 'int64', (value) => /^[1-9]\d*$/.test(value))
 
-/** An integer from 0 to a small one. */
+/** An integer from 0 to `most`. */
 export const small = (most: number, merge?: MergeRule): Column<number> =>
   columnType<number>('integer', 'small', isUpTo(most))(merge)
 
-/** The number that a store has for a market; in a batch the market's id, which is replaced when the row is written. */
+/** The store's number for a market. In a batch it is the market's id, which is replaced when the row is written. */
 export const marketNumber = columnType<bigint | string>('integer', 'int64', () => true)
 
+/** A market id in lower case. */
 export const marketId = columnType<string>(
   'text',
   'line',
   (value) => MARKET_ID.test(value) && isLowerCase(value),
   ID_LENGTH,
 )
+/** A party id in lower case, or `network`. */
 export const partyId = columnType<string>(
   'text',
   'line',
@@ -168,12 +173,13 @@ export const lowerCase = columnType<string>('text', 'line', isLowerCase, MAX_KEY
 /** A key as it was sent. */
 export const keyText = columnType<string>('text', 'text', isAny, MAX_KEY_LENGTH)
 
+/** A name, code or symbol, of any characters. */
 export const text = columnType<string>('text', 'text', isAny, MAX_TEXT_LENGTH)
 
-/** A number as it was sent, be it one or not. */
+/** A number as it was sent, which may be any text. */
 export const numberText = columnType<string>('text', 'text', isAny, MAX_NUMBER_LENGTH)
 
-/** A text of the store itself, or one of an event that nothing limits. */
+/** A text of the store itself, or one of an event without a maximum length. */
 export const anyText = columnType<string>('text', 'text', isAny)
 
 /** A number as it was sent, on one line and never empty. */
@@ -184,12 +190,16 @@ export const line = columnType<string>(
   MAX_NUMBER_LENGTH,
 )
 
+/** A hash, which the core sends as hex digits but which may be any text. */
 export const hash = columnType<string>('text', 'hash', isAny, MAX_KEY_LENGTH)
 
-/** A character takes at most so many in JSON. */
+/** Maximum number of characters that JSON uses for one. */
 const JSON_LENGTH = 6
 
-/** JSON that is answered as it stands: an element of a list of providers, of numbers with their names and a list of penalties. */
+/**
+ * JSON that answers contain unchanged: an element of a list of providers, with numbers, their names and a list of
+ * penalties.
+ */
 export const json = columnType<string>(
   'text',
   'json',
@@ -199,7 +209,7 @@ export const json = columnType<string>(
 
 const MAX_UINT64_LENGTH = 20
 
-/** An integer from 0 on that may be beyond 64 bits, signed. */
+/** An integer of 0 or more that may exceed signed 64 bits. */
 export const naturalText = columnType<string>(
   'text',
   'line',
@@ -207,7 +217,7 @@ export const naturalText = columnType<string>(
   MAX_UINT64_LENGTH,
 )
 
-/** One of some words. */
+/** One of several words. */
 export const oneOf = (...words: readonly string[]): Column<string> =>
   columnType<string>('text', 'line', (value) => words.includes(value))()
 
@@ -219,6 +229,7 @@ export const decimal = ({ orEmpty = false } = {}): Column<string> =>
     (value) => (orEmpty && value === '') || DECIMAL.test(value),
     MAX_NUMBER_LENGTH,
   )()
+/** A decimal number that nearly always is an integer; see {@link ColumnType}. */
 export const digits = columnType<string>(
   'digits',
   'digits',
@@ -226,11 +237,12 @@ export const digits = columnType<string>(
   MAX_NUMBER_LENGTH,
 )
 
+/** True or false, read as 1 and 0. */
 export const boolean = columnType<boolean>('boolean', 'small', isUpTo(1))
 
-/** A column that may have no value. */
+/** A column that may be null. */
 export const orNull = <Value extends Cell>(column: Column<Value>): Column<Value | null> =>
   column as Column<Value | null>
 
-/** The event that a row comes from: the last columns of every table whose rows come from one. */
+/** The position of the event that a row is from: the last columns of every table whose rows are from events. */
 export const positionColumns = { height: natural(), event_index: small(2 ** 31 - 1) } as const

@@ -3,12 +3,16 @@ import type { CursorCodec } from './cursor-codec.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { KeyColumn, KeyType, KeyValue, Row } from './row.ts'
 
-/* A cursor is text that a database can also write: a letter for the resource; if cursors are bound to a market, 8 characters of its fingerprint; the key's values, joined by `_`. Integers are decimal digits, ids are unchanged. Texts are unchanged if they are bytes in hex, such as hashes, otherwise `-` and their UTF-8 in hex. */
+/*
+ * A cursor is text that a database can write too: a letter for the resource; if cursors are bound to a market, 8 characters
+ * of its fingerprint; then the key's values, joined by `_`. Integers are decimal digits, ids are unchanged. Texts of hex
+ * bytes, such as hashes, are unchanged; others are `-` and their UTF-8 in hex.
+ */
 
 const MAX_CHARACTERS = 2_304
 const FINGERPRINT_CHARACTERS = 8
 
-/** Writing and parsing of each type's values. */
+/** How values of each type are written and parsed. */
 const VALUES: Record<
   Exclude<KeyType, 'source'>,
   { pattern: RegExp; read: (text: string) => KeyValue | null }
@@ -32,7 +36,7 @@ function writeText(text: string): string {
   return HEX_TEXT.test(text) ? text : `-${Buffer.from(text).toString('hex').toUpperCase()}`
 }
 
-/** Null for what {@link writeText} would not write so. */
+/** Null if {@link writeText} does not write a text like this. */
 function readText(text: string): string | null {
   if (!text.startsWith('-')) return text
   const read = Buffer.from(text.slice(1), 'hex').toString()
@@ -92,7 +96,7 @@ export function textCursor(
   }
 }
 
-/** What {@link writeText} writes, in SQLite's SQL. */
+/** The result of {@link writeText}, in SQLite's SQL. */
 function textSql(column: string): string {
   return `case when unhex(${column}) is null then '-' || hex(${column}) else ${column} end`
 }

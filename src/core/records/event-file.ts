@@ -5,7 +5,7 @@ import { gunzip, isGzip } from './gunzip.ts'
 
 const READ_CHUNK_BYTES = 256 * 1024
 
-/** Progress of reading a source, in bytes as stored (compressed if the file is). */
+/** Progress in reading a source, in bytes as stored (compressed if the file is). */
 export type ReadProgress = {
   bytesRead: number
   /** Whether the last source read was a gzip stream that is cut short. */
@@ -13,11 +13,12 @@ export type ReadProgress = {
 }
 
 /**
- * Reads a file (`-`: standard input) in chunks, uncompressed if its content is gzip, whatever its name.
- * A gzip stream that is cut short gives its good bytes and then ends, like a file cut short.
+ * Reads a file (`-`: standard input) in chunks, uncompressed if its content is gzip, whatever its name. A truncated gzip
+ * stream yields its good bytes and then ends, as a truncated file does.
  *
- * @param chunkBytes bytes as stored that are read at a time, of a file
- * @throws {CompressionError} for damaged gzip data and for anything but gzip after a gzip stream.
+ * @param chunkBytes number of stored bytes to read from a file at a time
+ *
+ * @throws {CompressionError} for damaged gzip data, and if anything but gzip follows a gzip stream.
  */
 export async function* readEventFile(
   path: string,
@@ -49,7 +50,7 @@ export async function* readEventFile(
 function openByteStream(path: string, chunkBytes: number): Readable {
   if (path === '-') return process.stdin
   if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
-    // A pipe without a writer would block a thread until one opens it, and the process with it.
+    // If no writer has opened a pipe, opening it would block a thread, and with it the process.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     return new Socket({ fd, readable: true, writable: false })
   }
@@ -66,7 +67,7 @@ async function* countedChunks(
   }
 }
 
-/** The first two bytes or more, in one buffer: a pipe may hand over a single byte first. */
+/** The beginning of a source, in one buffer of at least two bytes if it has them: a pipe may yield a single byte first. */
 async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   let head: Buffer = Buffer.alloc(0)
   while (head.length < 2) {

@@ -7,16 +7,16 @@ import { RECORD_HEADER_BYTES, RecordFramer } from './record-framer.ts'
 /** Bytes read at a time to find a file's first event. */
 const HEAD_BYTES = 16 * 1024
 
-/** Start of a file: its first event's height and index, and its first record's sequence number. */
+/** The beginning of a file: height and index of its first event, and the sequence number of its first record. */
 type FileStart = [height: bigint, index: bigint, sequence: bigint]
 
-/** A file with an unreadable first event is last: its fault is reported after the others are ingested. */
+/** A file whose first event is unreadable comes last, so that the others are ingested before its fault is reported. */
 const UNKNOWN_START: FileStart = [1n << 64n, 0n, 0n]
 
 /**
- * Sorts event files by content (docs/events.md, event files): by the id of the first event, then by the sequence number
- * of the first record, then by path. Inputs that cannot be read twice (standard input, pipes) keep their place; the
- * files between two of them are sorted among themselves.
+ * Sorts event files by content (docs/events.md, event files): by the id of the first event, then by the sequence number of
+ * the first record, then by path. Inputs that cannot be read twice (standard input, pipes) stay where they are; the files
+ * between two of them are sorted among themselves.
  */
 export async function orderEventFiles(
   files: readonly EventPath[],
@@ -49,7 +49,7 @@ function isReadOnce(path: string): boolean {
   return path === '-' || !statSync(path, { throwIfNoEntry: false })?.isFile()
 }
 
-/** Reads a file as far as its first record. */
+/** Reads the first record of a file. */
 async function readStart(path: string, signal: AbortSignal | undefined): Promise<FileStart> {
   const envelope = createEnvelope()
   let start: FileStart | null = null

@@ -6,14 +6,16 @@ const EVENT_FILE_NAME = /\.(evts|evt|bevt)(\.gz)?$/i
 /** One file of the input. */
 export type EventPath = {
   path: string
-  /** Bytes as stored; null if that is not known (standard input, pipes). */
+  /** Bytes as stored; null if unknown (standard input, pipes). */
   bytes: number | null
 }
 
-/** The input that the command line names, as files in the order of their names (read in that of event-order.ts). */
+/**
+ * The input that the command line names: files in the order of their names. They are read in the order of event-order.ts.
+ */
 export type EventInput = {
   files: EventPath[]
-  /** Files of named directories whose names are not those of event files; they are passed over. */
+  /** Files in the named directories that do not have the names of event files; they are skipped. */
   foreign: string[]
 }
 
@@ -33,7 +35,7 @@ const PATH_CAUSES: Record<string, string> = {
   EIO: 'input/output error of the disk',
 }
 
-/** A path error for an error of the file system; every other error as it is. */
+/** A path error for an error of the file system; other errors unchanged. */
 export function explainPathError(path: string, error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error
@@ -85,7 +87,7 @@ function addDirectory(directory: string, input: EventInput): void {
   }
 }
 
-/** Null if it does not exist: a dangling link, for example. */
+/** Null if it does not exist, for example behind a dangling link. */
 function statOrNull(path: string): Stats | null {
   try {
     return statSync(path)

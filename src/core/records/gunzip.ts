@@ -2,13 +2,13 @@ import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:z
 
 const INFLATED_CHUNK_BYTES = 512 * 1024
 
-/** A member up to this size, compressed and inflated, is inflated at once: a file may contain very many such members. */
+/** Members up to this size, compressed and inflated, are inflated at once, because a file may contain very many. */
 const MAX_SMALL_BYTES = 16 * 1024
 
-/** What small members hold is passed on once it is this much together. */
+/** The contents of small members are handed on once they have this size together. */
 const SMALL_BATCH_BYTES = 64 * 1024
 
-/** And once it is of so many members: each is a piece of memory of at least 1 KiB. */
+/** They are also handed on once this many members are together; each takes at least 1 KiB of memory. */
 const SMALL_BATCH_MEMBERS = 1_000
 
 const SMALL_MEMBER_CHUNK_BYTES = 1024
@@ -21,7 +21,7 @@ const TRAILER_BYTES = 8
 /** Flags of a member's header: optional fields after its ten bytes. */
 const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const
 
-/** A compressed source whose bytes are not a gzip stream, or hold something else after one. */
+/** A compressed source that is not a gzip stream, or has something else after one. */
 export class CompressionError extends Error {
   override name = 'CompressionError'
 }
@@ -36,11 +36,10 @@ export function isGzip(head: Buffer): boolean {
 
 /**
  * Uncompresses a gzip stream of one or several members. Returns whether it is complete; a truncated one yields its good
- * bytes first.
+ * bytes first. Node's own gunzip drops the last good bytes before trailing garbage, and reports a single byte of garbage as
+ * a truncation.
  *
- * Node's own gunzip drops the last good bytes before trailing garbage, and reports a single byte of garbage as a truncation.
- *
- * @throws {CompressionError} for damaged data, and for anything but a further member after a member.
+ * @throws {CompressionError} for damaged data, and if anything but another member follows a member.
  */
 export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, boolean, undefined> {
   const source = new ByteSource(compressed)
@@ -56,14 +55,14 @@ export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator
     yield* small.take()
     return true
   } catch (error) {
-    // Earlier complete members are good.
+    // The complete members before it are good.
     yield* small.take()
     if (error instanceof CutShortError) return false
     throw error
   }
 }
 
-/** Gathers small members: a separate stream for each would be slow. */
+/** Collects small members: a separate stream for each would be slow. */
 class SmallMembers {
   #chunks: Buffer[] = []
   #bytes = 0
@@ -73,8 +72,8 @@ class SmallMembers {
   }
 
   /**
-   * Adds the member whose header has been read, if it is small and already buffered; otherwise returns false without
-   * consuming any of it.
+   * Adds the member whose header has just been read, if it is small and already buffered. Otherwise it consumes nothing and
+   * returns false.
    *
    * @throws {CompressionError} if its checksum is wrong.
    */
@@ -90,7 +89,7 @@ class SmallMembers {
     return true
   }
 
-  /** The gathered bytes in one piece, if any. */
+  /** The collected bytes in one piece, if there are any. */
   *take(): Generator<Buffer, void, undefined> {
     const chunks = this.#chunks
     this.#chunks = []
@@ -99,12 +98,15 @@ class SmallMembers {
   }
 }
 
-/** Inflates data that are whole in a few bytes; null if they are not, or are damaged: to be read as a stream. */
+/**
+ * Inflates a small member at once. Null if it does not end within these bytes, or is damaged: it must then be read as a
+ * stream.
+ */
 function inflateSmall(compressed: Buffer): { bytes: Buffer; used: number } | null {
   if (compressed.length === 0) return null
   try {
     const options = { maxOutputLength: MAX_SMALL_BYTES, chunkSize: SMALL_MEMBER_CHUNK_BYTES, info: true }
-    // With `info`, the result includes the engine, which knows how much it has used (Node's zlib).
+    // With `info`, the result includes the engine, which knows how many bytes it has used (Node's zlib).
     const { buffer, engine } = inflateRawSync(compressed, options) as unknown as {
       buffer: Buffer
       engine: InflateRaw
@@ -122,7 +124,7 @@ async function* member(source: ByteSource): AsyncGenerator<Buffer, void, undefin
   let length = 0
   try {
     const fed = feed(inflate, source)
-    // It is awaited below; until then its failure is the stream's own.
+    // This is awaited below; until then a failure ends the stream.
     fed.catch((error) => inflate.destroy(error))
     for await (const chunk of inflate as AsyncIterable<Buffer>) {
       checksum = crc32(chunk, checksum)
@@ -147,7 +149,7 @@ function checkTrailer(source: ByteSource, trailer: Buffer, checksum: number, len
   }
 }
 
-/** Writes the source to the inflater until that has the end of its member; the rest stays in the source. */
+/** Writes the source to the inflater until the end of the member. The bytes after it stay in the source. */
 async function feed(inflate: InflateRaw, source: ByteSource): Promise<void> {
   for (;;) {
     const chunk = await source.next()
@@ -193,9 +195,9 @@ function damagedGzip(source: ByteSource, what: string, cause?: unknown): Compres
   )
 }
 
-/** Chunks that are read in pieces and can be put back. */
+/** A source of chunks that can be read in pieces, which can be put back. */
 class ByteSource {
-  /** Bytes that have been taken. */
+  /** Number of bytes read so far. */
   offset = 0
   readonly #chunks: AsyncIterator<Buffer>
   #back: Buffer | null = null
@@ -217,7 +219,7 @@ class ByteSource {
     return chunk
   }
 
-  /** Buffered bytes not consumed yet, up to `count`; consumes nothing. */
+  /** Up to `count` buffered bytes, without consuming them. */
   ahead(count: number): Buffer {
     return this.#back?.subarray(0, count) ?? Buffer.alloc(0)
   }
@@ -233,7 +235,7 @@ class ByteSource {
     return chunk === null
   }
 
-  /** The next bytes: `count`, or fewer at the end. */
+  /** The next `count` bytes, or fewer at the end. */
   async readUpTo(count: number): Promise<Buffer> {
     let bytes: Buffer = Buffer.alloc(0)
     while (bytes.length < count) {
@@ -245,7 +247,11 @@ class ByteSource {
     return bytes.subarray(0, count)
   }
 
-  /** @throws {CutShortError} if there are fewer. */
+  /**
+   * The next `count` bytes.
+   *
+   * @throws {CutShortError} if there are fewer.
+   */
   async read(count: number): Promise<Buffer> {
     const bytes = await this.readUpTo(count)
     if (bytes.length < count) throw new CutShortError()
@@ -256,7 +262,7 @@ class ByteSource {
     await this.read(count)
   }
 
-  /** Skips a text that ends with a zero byte, of any length. */
+  /** Skips a text of any length, which ends with a zero byte. */
   async skipText(): Promise<void> {
     for (;;) {
       const chunk = await this.next()

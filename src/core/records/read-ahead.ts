@@ -6,14 +6,14 @@ import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 import type { ReadFailure, ReadPiece } from './reading-thread.ts'
 
-/** Smaller files are read before a thread could start. */
+/** A smaller file is read before a thread could start. */
 const MIN_BYTES = 4 * 1024 * 1024
 
-/** Shared blocks, each owned by one thread at a time: the most that is read ahead. */
+/** Shared blocks, each owned by one thread at a time. They limit how much is read ahead. */
 const SHARED_BLOCKS = 4
 const BLOCK_BYTES = 1024 * 1024
 
-/** The thread's garbage is chunks of bytes; the sooner it is collected the better. */
+/** The thread's garbage is chunks of bytes, to be collected as soon as possible. */
 const MAX_YOUNG_MB = 4
 
 /**

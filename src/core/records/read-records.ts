@@ -7,7 +7,7 @@ import { readAhead } from './read-ahead.ts'
 import { RecordFramer, type RecordSink } from './record-framer.ts'
 import { EventStreamError, type RecordPosition } from './record-position.ts'
 
-/** A commit in progress continues after every piece. */
+/** The bytes handled at a time. A commit in progress continues after each piece. */
 const FRAMED_PIECE_BYTES = 64 * 1024
 
 type ReadRecordsOptions = {
@@ -22,26 +22,27 @@ type ReadRecordsOptions = {
   onChunk: () => Promise<void> | void
 }
 
-/** A source that ends within a record, or within a gzip stream: `bytes` are left over after the last whole record. */
+/**
+ * A source that ends within a record, or within a gzip stream. `bytes` is the number of bytes after the last whole record.
+ */
 export type CutOffNotice = { source: string; offset: number; bytes: number }
 
 /** How a source ended. */
 type SourceEnd = {
   records: number
-  /** Null if the source ends with a complete record. */
+  /** Null if the source ends with a whole record. */
   cutOff: CutOffNotice | null
-  /** Times the sequence number did not go up by one. */
+  /** How often the sequence number did not increase by one. */
   sequenceBreaks: number
 }
 
 /**
- * Reads one event file to its end, or until `signal` is aborted, and logs an incomplete end: the only loop for reading
- * event files.
+ * Reads one event file to its end, or until `signal` is aborted, and logs an incomplete end. This is the only loop that
+ * reads event files.
  *
  * @throws {EventPathError} for a file that cannot be read.
- *
- * @throws {EventStreamError} for bytes that are not records, and damaged compression; and errors of `sink`. Earlier
- * records have been handed on.
+ * @throws {EventStreamError} for bytes that are not records, and for damaged compression. Errors of `sink` are thrown
+ *   too. Earlier records have been handed on.
  */
 async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
   const { path, progress, log, signal, onChunk } = options
@@ -70,7 +71,7 @@ async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
   return { records, cutOff, sequenceBreaks }
 }
 
-/** What has been read of several files. */
+/** The progress over several files. */
 export type FilesRead = ReadProgress & { cutOff: CutOffNotice[]; sequenceBreaks: number }
 
 type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'log' | 'signal'> & {
@@ -81,8 +82,9 @@ type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'log' | 'signal'> & {
 /**
  * Reads event files in the order of their events, as one stream, until `signal` is aborted.
  *
- * @param read is kept up to date, also if this fails
- * @throws {EventPathError} for a file that cannot be read, and for files without any record.
+ * @param read is updated all the time, and is valid even after an error
+ *
+ * @throws {EventPathError} for a file that cannot be read, and if no file contains a record.
  * @throws {EventStreamError} as {@link readRecords}.
  */
 export async function readEventFiles(
@@ -101,14 +103,14 @@ export async function readEventFiles(
   if (records === 0 && !signal?.aborted) throw noEventsError(files)
 }
 
-/** Describes in one line how a source ends without a complete record. */
+/** Describes in one line an incomplete end of a source. */
 export function describeCutOff({ source, offset, bytes }: CutOffNotice): string {
   return bytes > 0
     ? `${source}: ends within a record, at offset ${offset} (${bytes} bytes left over)`
     : `${source}: the gzip stream is cut short after a whole record, at offset ${offset}`
 }
 
-/** The error for input without a record: the wrong file, or one that was never written. */
+/** The error for input without a record: the wrong files, or files that were never written. */
 function noEventsError(files: readonly EventPath[]): EventPathError {
   const others = files.length === 1 ? '' : ` and ${files.length - 1} more`
   return new EventPathError(
@@ -116,7 +118,7 @@ function noEventsError(files: readonly EventPath[]): EventPathError {
   )
 }
 
-/** File errors and damaged compression, with the place in the file. */
+/** File errors and damaged compression, with the position in the file. */
 function explainReadError(error: unknown, position: RecordPosition): unknown {
   if (error instanceof CompressionError) {
     return new EventStreamError(error.message, { ...position }, { cause: error })

@@ -4,10 +4,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 
-/** How far the file has been read, with so many bytes in the next block; or how the reading has ended. */
+/** How much of the file has been read, of which `length` bytes are in the next block, or how the reading has ended. */
 export type ReadPiece = ReadProgress & { length: number; end?: 'whole' | ReadFailure }
 
-/** Why a file could not be read to its end; `code` and `syscall` are those of an error of the system. */
+/** Why a file could not be read to its end. `code` and `syscall` are those of a system error. */
 export type ReadFailure = {
   message: string
   isCompression: boolean
@@ -18,7 +18,7 @@ export type ReadFailure = {
 const port = parentPort!
 const blocks = on(port, 'message') as AsyncIterator<[SharedArrayBuffer]>
 const progress: ReadProgress = { bytesRead: 0 }
-/** The block that is being written to, and the bytes in it. */
+/** The block that is being filled, and the number of bytes in it. */
 let block: Buffer | null = null
 let length = 0
 

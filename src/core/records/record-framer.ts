@@ -1,27 +1,27 @@
 import { EventStreamError, type RecordPosition } from './record-position.ts'
 
-/** The largest size field a record may have: 64 MiB (docs/events.md, event files). */
+/** Maximum value of a record's size field: 64 MiB (docs/events.md, event files). */
 export const MAX_RECORD_SIZE = 64 * 1024 * 1024
 
 /** Bytes before a record's event: the size field (4) and the sequence number (8). */
 export const RECORD_HEADER_BYTES = 12
 
-/** Takes one record: its event is `bytes[start..end)`, valid only during the call. */
+/** Receives one record, whose event is `bytes[start..end)`. The bytes are valid only during the call. */
 export type RecordSink = (bytes: Buffer, start: number, end: number, position: RecordPosition) => void
 
-/** The bytes after the last complete record: the file was still being written, or was cut. */
+/** The bytes after the last whole record: the file was still being written, or was truncated. */
 type CutOff = { offset: number; bytes: number }
 
 /**
- * Cuts the uncompressed bytes of one event file into records: 4 bytes big-endian size, 8 bytes sequence
- * number, then size - 8 bytes of event. The place handed to the sink is one object, changed from call to call.
+ * Cuts the uncompressed bytes of one event file into records: 4 bytes big-endian size, 8 bytes sequence number, then size -
+ * 8 bytes of event. The position passed to the sink is one object, which changes from call to call.
  */
 export class RecordFramer {
   readonly position: RecordPosition
   /** How often the sequence number did not increase by one from a record to the next. */
   sequenceBreaks = 0
   readonly #sink: RecordSink
-  /** The first bytes of an incomplete record, `#pendingBytes` of `#neededBytes`. */
+  /** The beginning of an incomplete record: `#pendingBytes` of its `#neededBytes` bytes. */
   #pending: Buffer = Buffer.alloc(0)
   #pendingBytes = 0
   #neededBytes = 0
@@ -38,9 +38,9 @@ export class RecordFramer {
   }
 
   /**
-   * Takes the next bytes and hands on every record they complete.
+   * Takes the next bytes and hands on every record that they complete.
    *
-   * @throws {EventStreamError} for a size under 8 or over 64 MiB; records before it have been handed on.
+   * @throws {EventStreamError} for a size below 8 or above 64 MiB. Earlier records have been handed on.
    */
   push(chunk: Buffer): void {
     let rest = chunk
@@ -60,7 +60,7 @@ export class RecordFramer {
     return this.#offset
   }
 
-  /** Ends the source; returns the remaining bytes, or null. */
+  /** Ends the source. Returns the bytes after the last whole record; null if there are none. */
   end(): CutOff | null {
     return this.#pendingBytes === 0 ? null : { offset: this.#offset, bytes: this.#pendingBytes }
   }
@@ -96,7 +96,7 @@ export class RecordFramer {
     this.#pendingBytes = bytes.copy(this.#pending, 0, at)
   }
 
-  /** Doubles, so that records of growing size do not leave one large buffer each. */
+  /** Doubles the buffer, so that records of growing size do not leave behind one large buffer each. */
   #growPending(needed: number): void {
     const size = Math.max(needed, Math.min(2 * this.#pending.length, MAX_RECORD_SIZE + 4))
     this.#pending = Buffer.allocUnsafeSlow(size)

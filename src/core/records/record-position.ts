@@ -1,6 +1,6 @@
 import { MalformedMessageError } from '../events/wire-reader.ts'
 
-/** Position of a record, for later error messages. */
+/** The position of a record, for error messages. */
 export type RecordPosition = {
   /** The file's path, `-` for standard input, or the peer's address for a live stream. */
   source: string
@@ -15,12 +15,15 @@ export function describePosition(position: RecordPosition): string {
   return `${position.source}, record ${position.record}, offset ${position.offset}`
 }
 
-/** Whether an error says that bytes are no events. */
+/** Whether an error says that bytes are not events. */
 export function isDamage(error: unknown): error is Error {
   return error instanceof EventStreamError || error instanceof MalformedMessageError
 }
 
-/** Input that is not an event stream, or not one that may be ingested: names what, where and what to do. */
+/**
+ * Input that is not an event stream, or not one that may be ingested. The message says what is wrong, where, and what to
+ * do.
+ */
 export class EventStreamError extends Error {
   readonly position: RecordPosition
 

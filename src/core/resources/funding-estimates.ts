@@ -1,6 +1,6 @@
 import type { Field } from '../model/field.ts'
 
-/** The estimate of a running funding period, field by field; its operation has no pages. */
+/** The fields of the estimate for a running funding period. Its operation has no pages. */
 export const fundingEstimate: { nodeName: string; meaning: string; fields: readonly Field[] } = {
   nodeName: 'FundingEstimate',
   meaning:

@@ -7,8 +7,8 @@ import { marketData } from './market-data/description.ts'
 import { rateAverages } from './rate-averages.ts'
 
 /**
- * What people look at first of each market, in one list: made of the nodes of other operations, which
- * store/queries/market-summaries.ts gathers. It has pages like a resource, a stream of its state, and no exports.
+ * The most important values of each market in one list: the nodes of other operations, which
+ * store/queries/market-summaries.ts collects. It has pages like a resource and a stream of its state, but no exports.
  */
 export const marketSummaries = defineResource({
   name: 'marketSummaries',

@@ -2,19 +2,20 @@ import { isStorableNumber, type LeftOutSink, numberFault } from '../events/left-
 import { partyField, readerOf, textField } from '../events/message-fields.ts'
 import type { WireReader } from '../events/wire-reader.ts'
 
-/** A party's payment or receipt: an element of a list in an event. */
+/** An element of a list in an event: what a party pays or receives. */
 export type PartyAmount = { partyId: string; amount: string }
 
 const readAmount = readerOf<PartyAmount>({ partyId: partyField(1), amount: textField(2) })
 
-/** A list that elements are added to. */
+/** A list to which elements are added. */
 export type PartyAmounts = { push(element: PartyAmount): unknown }
 
-/** Reads an element into a list; one whose party is malformed, or whose amount cannot be kept, is left out. */
+/** Reads an element into a list. It is left out if its party is malformed, or its amount cannot be stored. */
 export function readPartyAmount(reader: WireReader, amounts: PartyAmounts, leaveOut: LeftOutSink): void {
   keepPartyAmount(amounts, readAmount(reader, { partyId: '', amount: '' }), leaveOut)
 }
 
+/** Adds an element to a list, unless its party is malformed or its amount cannot be stored: `leaveOut` is then called. */
 export function keepPartyAmount(amounts: PartyAmounts, element: PartyAmount, leaveOut: LeftOutSink): void {
   const { partyId, amount } = element
   if (partyId === '') leaveOut('invalid party ID')

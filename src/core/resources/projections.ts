@@ -8,7 +8,7 @@ import { STORED } from './stored.ts'
 
 const PROJECTIONS: readonly Projection[] = STORED.flatMap(({ projections }) => projections)
 
-/** By the number of the kind in the envelope: each event is looked up here. */
+/** By the number of the kind in the envelope. Every event is looked up here. */
 const BY_NUMBER: (Projection | undefined)[] = []
 for (const projection of PROJECTIONS) {
   for (const number of projection.numbers) {
@@ -21,10 +21,10 @@ for (const projection of PROJECTIONS) {
 
 const BY_KIND = new Map(PROJECTIONS.map((projection) => [projection.kind, projection]))
 
-/** Bytes of an event of a kind that is read. Most have kilobytes; decoded they take several times as much. */
+/** Maximum bytes of an event of a kind that is read. Most have kilobytes; decoded they take several times as much. */
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
 
-/** How many bytes an event of a kind may have. Those that are not read are passed over. */
+/** Maximum bytes of an event of a kind. Kinds that are not read are skipped, so they have no maximum of their own. */
 export function mostBytesOf(number: number): number {
   if (number === EVENT_KIND.beginBlock || number === EVENT_KIND.endBlock) return MAX_EVENT_BYTES
   return BY_NUMBER[number] === undefined || mayBeLong(number) ? Number.POSITIVE_INFINITY : MAX_EVENT_BYTES
@@ -36,7 +36,7 @@ export function mayBeLong(number: number): boolean {
 }
 
 /**
- * Decodes the body of an event of a kind that is kept; null if the kind is not, or the event is left out.
+ * Decodes the body of an event of a stored kind; null for other kinds, and if the event is left out.
  *
  * @param isCheck whether the event is only checked: its long list stays empty
  *
@@ -50,16 +50,16 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink, isCheck =
     isCheck && projection.decodeToCheck !== undefined
       ? projection.decodeToCheck(body, leaveOut)
       : projection.decode(body, leaveOut)
-  // Other kinds are ignored here, and handled in their own folder.
+  // Each folder handles its own kinds, and the others are ignored here.
   return event === null ? null : unlessFault(event as MarketEvent, projection.faultOf(event), leaveOut)
 }
 
-/** Why an event is left out, whatever source it is from; null if it is kept. */
+/** Why an event is left out, from whatever source; null if it is stored. */
 export function faultOf(event: DecodedEvent): LeftOutReason | null {
   return BY_KIND.get(event.kind)!.faultOf(event)
 }
 
-/** Adds what an event changes to a batch; it is the one at `at` of the block's events. */
+/** Adds an event's changes to a batch. The event is `block.events[at]`. */
 export function projectEvent(
   batch: Batch,
   event: DecodedEvent,

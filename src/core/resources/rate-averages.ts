@@ -1,7 +1,7 @@
 import { DAY } from '../domain/time.ts'
 import type { Field } from '../model/field.ts'
 
-/** The windows that rates are averaged over: their names, and lengths in nanoseconds. */
+/** The windows over which rates are averaged: their names, and lengths in nanoseconds. */
 export const AVERAGE_WINDOWS: readonly { name: string; length: bigint }[] = [
   { name: '24h', length: DAY },
   { name: '7d', length: 7n * DAY },

@@ -5,7 +5,7 @@ import { marketSummaries } from './market-summaries.ts'
 import { rateAverages } from './rate-averages.ts'
 import { STORED } from './stored.ts'
 
-/** Everything that is served, by name. */
+/** All served resources, by name. */
 export const RESOURCES: readonly Resource[] = STORED.flatMap(({ resource }) => resource ?? []).sort((a, b) =>
   a.name < b.name ? -1 : 1,
 )
@@ -24,16 +24,16 @@ function refuseSharedMarks(resources: readonly Resource[]): void {
   }
 }
 
-/** The nodes that others are made of, which have no list of their own. */
+/** Nodes that other nodes contain, and which have no list of their own. */
 export const NODE_PARTS = [fundingEstimate, marketData, rateAverages]
 
-/** Everything that has pages: the resources, and the lists that are made of their nodes. */
+/** Everything that has pages: the resources, and the lists that contain their nodes. */
 export const LISTS: readonly Resource[] = [...RESOURCES, marketSummaries]
 
 /**
- * The resource of a name.
+ * The resource with a name.
  *
- * @throws {RangeError} for a name that none has.
+ * @throws {RangeError} for a name that no resource has.
  */
 export function resourceNamed(name: ResourceName): Resource {
   const resource = RESOURCES.find((other) => other.name === name)

@@ -35,22 +35,22 @@ import { marketDataProjection } from './market-data/projection.ts'
 import { marketDataTable } from './market-data/table.ts'
 import { paidFeesTable } from './paid-liquidity-fees/table.ts'
 
-/** Something that a store keeps of the event stream: a folder beside this file. */
+/** A kind of data that a store contains from the event stream: a folder beside this file. */
 export type StoredData = {
-  /** Its name in messages about a store without it; the name of its resource, if it has one. */
+  /** Its name in messages about a store without it. It is the name of its resource, if it has one. */
   name: string
-  /** The resource that serves its rows; null if only others derive from them. */
+  /** The resource that serves its rows; null if they only serve to derive others. */
   resource: Resource | null
-  /** The source events; events with several results are listed only once. */
+  /** Its source events; an event of several kinds of data is listed only once. */
   projections: readonly Projection[]
   /**
-   * Its tables, in the order of writing. A store that is upgraded to the schema with the first table has it
-   * from the next block on (store/schema-version.ts).
+   * Its tables, in the order of writing. A store that is upgraded to the schema with the first table has the data from the
+   * next block on (store/schema-version.ts).
    */
   tables: readonly Table[]
 }
 
-/** The one list of everything stored. Periods precede data points, whose series depend on them. */
+/** Everything stored. Periods precede data points, whose series depend on them. */
 export const STORED: readonly StoredData[] = [
   {
     name: 'checkpoints',

@@ -17,7 +17,10 @@ const decodeAuction = decoderOf<AuctionEvent>(
   },
 )
 
-/** The start in a row that is not from an auction event: those that the core sends when an auction ends have its start. */
+/**
+ * The start in a row that is not from an auction event. The events that the core sends when an auction ends contain its
+ * start.
+ */
 const NO_START = 0n
 
 export const auctionProjection: Projection<AuctionEvent> = {
@@ -25,7 +28,7 @@ export const auctionProjection: Projection<AuctionEvent> = {
   numbers: [EVENT_KIND.auction],
   decode: decodeAuction,
   faultOf: ({ marketId }) => (marketId === '' ? 'invalid market ID' : null),
-  /** Every auction event is kept. */
+  /** Every auction event is stored. */
   project: (batch, { marketId, openingAuction, leave, start, end }, { height, index }) => {
     put(batch, auctionTable, {
       market_id: marketId,
@@ -40,9 +43,9 @@ export const auctionProjection: Projection<AuctionEvent> = {
 }
 
 /**
- * Adds the end of a market's auction, if one is in progress then: the core sends no leaving event for a market that ends
- * while it is suspended. Whether one is depends on other blocks, which may arrive later, so the row is always added; without
- * an auction it means nothing. The block of a row of a state that was imported is not known.
+ * Adds the end of a market's auction, in case one is in progress then: the core sends no leaving event for a market that
+ * ends while it is suspended. Whether one is in progress depends on other blocks, which may arrive later, so the row is
+ * always added. Without an auction it has no effect. In an imported state, the block of the row is unknown.
  */
 export function putAuctionEnd(
   batch: Batch,

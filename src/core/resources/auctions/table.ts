@@ -1,6 +1,6 @@
 import { boolean, defineTable, integer, marketId, positionColumns } from '../../model/table.ts'
 
-/** Its rows are identified by their positions, so a repeated block replaces its rows. */
+/** A row's position is its key, so a repeated block replaces its rows. */
 export const auctionTable = defineTable({
   name: 'auctions',
   counted: 'auctions',

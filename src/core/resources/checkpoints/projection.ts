@@ -17,7 +17,7 @@ export const checkpointProjection: Projection<CheckpointEvent> = {
   numbers: [EVENT_KIND.checkpoint],
   decode: decodeCheckpoint,
   faultOf: faultOfCheckpoint,
-  /** Every checkpoint is kept; one with the same block and hash as another is the same row. */
+  /** Every checkpoint is stored. Two with the same block and hash are the same row. */
   project: (batch, { atBlock, hash, blockHash }, { height, index }, { timestamp }) => {
     put(batch, checkpointTable, {
       at_block: atBlock,
@@ -30,7 +30,7 @@ export const checkpointProjection: Projection<CheckpointEvent> = {
   },
 }
 
-/** Why a checkpoint is left out, whatever source it is from; null if it is kept. */
+/** Why a checkpoint is left out, from whatever source; null if it is stored. */
 function faultOfCheckpoint({ atBlock, hash, blockHash }: CheckpointEvent): LeftOutReason | null {
   if (atBlock > MAX_INT64) return 'height of 2^63 or more'
   return isKey(hash) && isKey(blockHash) ? null : 'text that cannot be kept'

@@ -1,24 +1,24 @@
 import { NETWORK } from '../../domain/ids.ts'
 import type { PartyAmount } from '../party-amounts.ts'
 
-/** A list takes memory in pieces that double in size up to this one; no payment lies in two. */
+/** A list takes memory in pieces, which double in size up to this one. A payment never spans two pieces. */
 const MAX_PIECE_BYTES = 256 * 1024
 const FIRST_PIECE_BYTES = 128
 
-/** A payment begins with the number of bytes of its party's id, 0 for the network, and the number of bytes of its amount. */
+/** A payment begins with the number of bytes of its party's id, which is 0 for the network, and of its amount. */
 const ID_BYTES = 32
 const HEAD_BYTES = 3
 
-/** Bytes of an id that sort it: as many as a number holds exactly. */
+/** The first bytes of an id, by which payments are sorted: as many as a number stores exactly. */
 const PREFIX_BYTES = 6
 
 /**
- * Payments of parties in the order of their event. They are packed, since an event may have hundreds of thousands: as objects
- * they take six times as much memory.
+ * Payments of parties in the order of their event. They are packed, because an event may have hundreds of thousands, which
+ * take six times as much memory as objects.
  */
 export class PaymentList implements Iterable<PartyAmount> {
   readonly #pieces: Buffer[] = []
-  /** Where each payment begins: its piece, and the byte in it. */
+  /** The beginning of each payment: its piece, and the offset in it. */
   readonly #starts: number[] = []
   #used = 0
 
@@ -32,7 +32,7 @@ export class PaymentList implements Iterable<PartyAmount> {
     return this.#starts.length
   }
 
-  /** Adds a payment. Its party is valid and in lower case, its amount a number. */
+  /** Adds a payment. Its party must be valid and in lower case, and its amount a number. */
   push({ partyId, amount }: PartyAmount): void {
     const idBytes = partyId === NETWORK ? 0 : ID_BYTES
     const piece = this.#pieceFor(HEAD_BYTES + idBytes + amount.length)
@@ -59,7 +59,7 @@ export class PaymentList implements Iterable<PartyAmount> {
     for (let index = 0; index < this.length; index++) yield this.at(index)
   }
 
-  /** The indexes of the payments by party, those of one party in their own order. */
+  /** The indexes of the payments, sorted by party; those of one party stay in order. */
   orderByParty(): Uint32Array {
     const prefixes = new Float64Array(this.length)
     const order = new Uint32Array(this.length)
@@ -90,7 +90,7 @@ export class PaymentList implements Iterable<PartyAmount> {
     return { piece, start, idBytes: piece[start]! }
   }
 
-  /** The last piece, if it has room for so many bytes, or a new one. */
+  /** The last piece if it has room for this many bytes, otherwise a new one. */
   #pieceFor(bytes: number): Buffer {
     const last = this.#pieces.at(-1)
     if (last !== undefined && this.#used + bytes <= last.length) return last

@@ -36,10 +36,10 @@ export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId
 
 type PaymentRow = RowOf<typeof fundingPaymentTable>
 
-/** What losses have made of a payment. */
+/** A payment's amounts after losses. */
 type ChangedAmounts = Pick<PaymentRow, 'amount' | 'loss_amount'>
 
-/** An event as it is read: its payments are added to a list. */
+/** An event while it is read: its payments are added to a list. */
 type ReadPayments = Omit<FundingPaymentsEvent, 'payments'> & { list: PartyAmounts }
 
 const readPayments = readerOf<ReadPayments, LeftOutSink>(
@@ -73,8 +73,8 @@ export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
 }
 
 /**
- * A loss belongs to the latest payment of its party and market before it in its block. An incomplete block may not contain
- * that payment.
+ * A loss belongs to the latest payment of its party and market that precedes it in its block. An incomplete block may not
+ * contain that payment.
  */
 export const fundingLossProjection: Projection<FundingLossEvent> = {
   kind: 'funding-loss',
@@ -103,7 +103,7 @@ export function paymentRowsOf(
   return (batch.rows.get(fundingPaymentTable.name) ?? []) as Iterable<PaymentRow>
 }
 
-/** Why all payments of an event are skipped, whatever its source; null if its valid ones are kept. */
+/** Why all payments of an event are left out, from whatever source; null if its valid ones are stored. */
 function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   return seq > MAX_INT64 ? 'seq of 2^63 or more' : null
@@ -116,12 +116,13 @@ function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutRe
 }
 
 /**
- * The amounts of a payment after a loss; the same if they cannot be added to, or if the sums cannot be stored. A receiver of less
- * keeps the amount; a payer who could not pay everything paid less, once the others' losses are back at 0.
+ * A payment's amounts after a loss. They stay the same if one of them is not a number that can be added to, or if the sums
+ * cannot be stored. A receiver that gets less keeps its amount. A payer that could not pay everything has paid less, once
+ * the losses of the others are back at 0.
  */
 function withLoss(before: ChangedAmounts, text: string): ChangedAmounts {
   const [amount, lost, loss] = [before.amount, before.loss_amount, text].map(parseDecimal)
-  // The core sends integers. Some other numbers cannot be added.
+  // The core sends integers. Other numbers may be impossible to add.
   if (amount == null || lost == null || loss == null) return before
   const sum = add(lost, loss)
   const changed =
@@ -131,12 +132,12 @@ function withLoss(before: ChangedAmounts, text: string): ChangedAmounts {
   return Object.values(changed).every(isStorableNumber) ? changed : before
 }
 
-/** The rows of an event's payments, in the order of most indexes. */
+/** The rows of an event's payments, sorted as most indexes are. */
 class PaymentRows implements Iterable<PaymentRow> {
   readonly marketId: string
   readonly #payments: PaymentList
   readonly #shared: Omit<PaymentRow, 'party_id' | keyof ChangedAmounts>
-  /** By the payment's index in the event. */
+  /** Changed amounts, by the payment's index in the event. */
   readonly #changed = new Map<number, ChangedAmounts>()
 
   constructor(
@@ -169,7 +170,7 @@ class PaymentRows implements Iterable<PaymentRow> {
   }
 }
 
-/** The parties of a block that lose a part of a payment, most often none, and their latest payments so far. */
+/** The parties of a block that lose a part of a payment (usually none), and their latest payments so far. */
 class Losers {
   /** By market and party; null before the first payment. */
   readonly #latest = new Map<string, { rows: PaymentRows; index: number } | null>()

@@ -8,7 +8,7 @@ import {
   positionColumns,
 } from '../../model/table.ts'
 
-/** The losses are of the same block, so that the payment's position is theirs, too. */
+/** The losses are in the same block as the payment, so they share its position. */
 export const fundingPaymentTable = defineTable({
   name: 'funding_payments',
   counted: 'fundingPayments',

@@ -16,13 +16,13 @@ import type { Key, KeyValue, Row } from '../../model/row.ts'
 const LETTERS = 'NEI'
 const POINT_CURSOR = /^p([A-Za-z0-9_-]{8})(\d{4})(?:(\d{10})([NEI])|([0-9a-f]{16})([nei]))(0|[1-9]\d{0,18})$/
 
-/** Times from here on have 10 digits of seconds, to the end of 64 bits. */
+/** Times from this one to the end of 64 bits have 10 digits of seconds. */
 const FIRST_IN_SECONDS = 1_000_000_000n * SECOND
 
-/** A prime, so that any changed digit changes the check. */
+/** A prime, so that changing any digit changes the check. */
 const MODULUS = 8999
 
-/** The texts of all checks: formatting a number takes as long as the rest of a cursor. */
+/** All checks as texts: formatting a number takes as long as the rest of a cursor. */
 const CHECKS = Array.from({ length: MODULUS }, (_, residue) => String(1000 + residue))
 
 /** The cursors of data points. */
@@ -44,12 +44,12 @@ function pointCursorHead(marketId: string): string {
 }
 
 function encodePoint(marketId: string | null, row: Row | Key): string {
-  // Digits of numbers, for which nothing is allocated: pages of PostgreSQL write one for each row.
+  // Works on the digits of numbers and allocates nothing: pages of PostgreSQL write a cursor for each row.
   const time = String(row[0])
   const seq = String(row[1])
   const source = Number(row[2])
   const head = pointCursorHead(marketId!)
-  // Of 19 digits: from FIRST_IN_SECONDS on.
+  // 19 digits are enough to be FIRST_IN_SECONDS or later.
   if (time.length === 19 && time.endsWith('000000000') && !time.startsWith('-')) {
     return `${head}${checkOf(time, seq, source)}${time.slice(0, -9)}${LETTERS[source]}${seq}`
   }
@@ -58,10 +58,10 @@ function encodePoint(marketId: string | null, row: Row | Key): string {
 }
 
 /**
- * The part of a cursor after the fingerprint, in SQLite's SQL over the columns `timestamp` and `seq`: terms to be
+ * The part of a cursor after the fingerprint, in SQLite's SQL over the columns `timestamp` and `seq`, as terms to be
  * joined.
  *
- * @param source the source, as a number or the name of its column
+ * @param source the source as a number, or the name of its column
  */
 function pointSql(source: string): string {
   const run = Number(source)
@@ -96,9 +96,9 @@ function readPoint(text: string): Key | null {
 let lastSeq = ''
 let lastResidue = 0
 
-/** Four digits that follow from a key; `timestamp` and `seq` are decimal digits. */
+/** The four check digits of a key; `timestamp` and `seq` are decimal digits. */
 function checkOf(timestamp: string, seq: string, source: number): string {
-  // Rows of one funding period follow on each other.
+  // Rows of one funding period are adjacent.
   if (seq !== lastSeq) {
     lastResidue = residueOf(seq)
     lastSeq = seq
@@ -106,7 +106,7 @@ function checkOf(timestamp: string, seq: string, source: number): string {
   return CHECKS[(residueOf(timestamp) * 7 + lastResidue * 31 + source * 13) % MODULUS]!
 }
 
-/** A number and a further digit stay within 31 bits up to here. */
+/** Up to this remainder, appending a digit stays within 31 bits. */
 const MAX_REMAINDER = 100_000_000
 
 const ASCII_ZERO = 0x30

@@ -26,10 +26,10 @@ export const fundingPeriodDataPoints = defineResource({
   storage: {
     table: dataPointTable,
     scopeBy: 'number',
-    // Real markets have one external point to dozens or hundreds of internal ones, and an oracle may be silent for
-    // months. With the source in front of the key, a page of one source reads that source's rows alone.
+    // Real markets have dozens or hundreds of internal points for each external one, and an oracle may be silent for
+    // months. As the source precedes the key, a page of one source reads only that source's rows.
     runs: { filter: 'source', values: ['0', '1', '2'] },
-    // The points of a funding period are close together, so its span bounds how many others are read.
+    // The points of a funding period are adjacent, so its span limits how many others are read.
     span: { column: 'seq', table: 'funding_period_spans' },
     hasBlockSpans: true,
   },

@@ -13,7 +13,7 @@ export const dataPointProjection: Projection<FundingPeriodDataPointEvent> = {
   numbers: [EVENT_KIND.fundingPeriodDataPoint],
   decode: decodeDataPoint,
   faultOf: faultOfDataPoint,
-  /** Every data point is kept. */
+  /** Every data point is stored. */
   project: (batch, { marketId, source, timestamp, seq, price, twap }, { height, index }) => {
     put(batch, dataPointTable, {
       market: marketId,
@@ -28,7 +28,7 @@ export const dataPointProjection: Projection<FundingPeriodDataPointEvent> = {
   },
 }
 
-/** By hand, because a table of fields (events/message-fields.ts) takes longer, and these are most of what is decoded. */
+/** Written by hand: most events are data points, and a table of fields (events/message-fields.ts) is slower. */
 function decodeDataPoint(reader: WireReader): FundingPeriodDataPointEvent {
   let marketId = ''
   let seq = 0n
@@ -58,7 +58,7 @@ function decodeDataPoint(reader: WireReader): FundingPeriodDataPointEvent {
   return event
 }
 
-/** Why a data point is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
+/** Why a data point is left out, from whatever source; null if it is stored. An invalid id arrives as `""`. */
 function faultOfDataPoint(event: FundingPeriodDataPointEvent): LeftOutReason | null {
   const { marketId, seq, source, price, twap } = event
   if (marketId === '') return 'invalid market ID'

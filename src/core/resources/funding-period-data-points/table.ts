@@ -13,6 +13,7 @@ import {
   type TextRow,
 } from '../../model/table.ts'
 
+/** Data points, whose market is its id until the row is written. */
 export const dataPointTable = defineTable({
   name: 'funding_period_data_points',
   counted: 'fundingPeriodDataPoints',
@@ -39,7 +40,7 @@ const ends = { first_timestamp: integer('least'), last_timestamp: integer('great
 const faultsOfEnds = ({ first_timestamp: first, last_timestamp: last }: TextRow) =>
   BigInt(first!) > BigInt(last!) ? ['it ends before it begins'] : []
 
-/** The points of a period: their first and last time, and how many they are. */
+/** The first and last time of a period's points, and their number. */
 export const periodSpanTable = defineTable({
   name: 'funding_period_spans',
   columns: {
@@ -53,9 +54,10 @@ export const periodSpanTable = defineTable({
   faultsOf: faultsOfEnds,
 })
 
-/** Blocks that share one row of the next table. */
+/** Number of blocks that share one row of the next table. */
 export const BLOCKS_OF_SPAN = 64n
 
+/** The first and last time of a market's points from each range of {@link BLOCKS_OF_SPAN} blocks. */
 export const blockSpanTable = defineTable({
   name: 'funding_period_block_spans',
   columns: { market: marketNumber(), blocks: natural(), ...ends },
@@ -64,7 +66,10 @@ export const blockSpanTable = defineTable({
   faultsOf: faultsOfEnds,
 })
 
-/** Least and greatest are null if they are among first and last (domain/series.ts). */
+/**
+ * The buckets of charts. The columns of least and greatest values are null if the first or the last value is that one
+ * (domain/series.ts).
+ */
 export const seriesTable = defineTable({
   name: 'funding_period_series',
   columns: {
@@ -87,7 +92,7 @@ export const seriesTable = defineTable({
   spread: 'market',
 })
 
-/** The built end of each source's series of a market: the buckets that end before this half-minute bucket. */
+/** How far a market's series of each source are built: all buckets that end before this half-minute bucket. */
 export const builtSeriesTable = defineTable({
   name: 'funding_period_series_made',
   columns: { market: marketNumber(), source: small(2), made_to: integer('given') },
@@ -95,7 +100,7 @@ export const builtSeriesTable = defineTable({
   spread: 'market',
 })
 
-/** The stale ones among these, because their points have changed since: `from_bucket` is included, `to_bucket` is not. */
+/** The built buckets that are stale because their points have changed: `from_bucket` is included, `to_bucket` is not. */
 export const seriesStaleTable = defineTable({
   name: 'funding_period_series_stale',
   columns: {

@@ -30,15 +30,18 @@ const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
 )
 
 /**
- * A store upgraded from version 0.1.0 does not have the positions of periods' starts. They follow from the blocks of its
- * market data.
+ * A store upgraded from version 0.1.0 does not have the positions at which periods start. They follow from the blocks of
+ * its market data.
  */
 export const fundingPeriodProjection: Projection<FundingPeriodEvent> = {
   kind: 'funding-period',
   numbers: [EVENT_KIND.fundingPeriod],
   decode: decodeFundingPeriod,
   faultOf: faultOfFundingPeriod,
-  /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
+  /**
+   * A period's start is that of its earliest event. All other values are those of its latest event, also those that it does
+   * not set.
+   */
   project: (batch, event, position) => putFundingPeriod(batch, event, position, position),
 }
 
@@ -65,7 +68,7 @@ export function putFundingPeriod(
   })
 }
 
-/** Why a period is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
+/** Why a period is left out, from whatever source; null if it is stored. An invalid id arrives as `""`. */
 function faultOfFundingPeriod(event: FundingPeriodEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.seq > MAX_INT64) return 'seq of 2^63 or more'

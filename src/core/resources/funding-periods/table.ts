@@ -10,7 +10,10 @@ import {
   small,
 } from '../../model/table.ts'
 
-/** The start is the earliest event's, all else the latest's. Before the points, whose series depend on it. */
+/**
+ * The start is that of the earliest event, all else is from the latest one. Written before the points, whose series depend
+ * on periods.
+ */
 export const fundingPeriodTable = defineTable({
   name: 'funding_periods',
   counted: 'fundingPeriods',

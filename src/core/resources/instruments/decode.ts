@@ -30,10 +30,10 @@ import {
 } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
 
-/** An asset's id if it is not a name. */
+/** An asset's id, unless it is a name. */
 const HEX_ID = /^[0-9a-fA-F]{64}$/
 
-/** The highest number of the enum. */
+/** The highest number of the enum `Asset.Status`. */
 const LAST_ASSET_STATUS = 4
 
 const decodeTrigger = decoderOf<SentTrigger>({}, { initial: optional(int64Field(1)), every: int64Field(2) })
@@ -48,12 +48,12 @@ const decodeSla = decoderOf<SlaParameters>(
   },
 )
 
-/** Reads a message of which only those at the end of a path of fields count. */
+/** Reads a message of which only the messages at the end of a path of fields are needed. */
 function atPath<Message extends object>(path: readonly number[], read: ReadInto<Message>): ReadInto<Message> {
   return path.reduceRight((inner, field) => readerOf<Message>({}, { [field]: inner }), read)
 }
 
-/** The fields of a perpetual that are kept. */
+/** The stored fields of a perpetual. */
 type SentPerpetual = FundingParameters &
   Pick<InstrumentEvent, 'settlementAsset' | 'quoteName'> & { triggers: SentTrigger[] }
 
@@ -69,12 +69,12 @@ const readPerpetualTerms = readerOf<SentPerpetual>(
     upperBound: optional(textField(12)),
   },
   {
-    // From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers.
+    // The path from a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers.
     7: atPath([4, 1, 2, 2], (reader, { triggers }) => triggers.push(decodeTrigger(reader))),
   },
 )
 
-/** Reads a product into its instrument: of the oneof the last one counts. */
+/** Reads a product into its instrument. If the oneof occurs several times, the last one counts. */
 const productOf =
   (product: Product, read: ReadInto<InstrumentEvent>) =>
   (reader: WireReader, event: InstrumentEvent): void => {
@@ -90,7 +90,7 @@ const readInstrument = readerOf<InstrumentEvent>(
       'PRODUCT_FUTURE',
       readerOf<InstrumentEvent>({ settlementAsset: textFieldOrNull(1), quoteName: textField(2) }),
     ),
-    // Its first field is the base asset, its second the quote asset, in which liquidity is committed.
+    // The first field is the base asset, the second the quote asset, in which liquidity is committed.
     101: productOf('PRODUCT_SPOT', readerOf<InstrumentEvent>({ settlementAsset: textFieldOrNull(2) })),
     102: productOf('PRODUCT_PERPETUAL', takePerpetual),
   },
@@ -155,10 +155,10 @@ export function decodeAsset(reader: WireReader): AssetEvent {
   return event
 }
 
-/** A time trigger as it is sent, in seconds. */
+/** A time trigger as sent, in seconds. */
 export type SentTrigger = { initial: bigint | null; every: bigint }
 
-/** The schedule of one trigger; null for several, or one whose times no payment has. */
+/** The schedule of one trigger. Null if there is not exactly one, or if no payment can have its times. */
 export function scheduleOf([trigger, ...others]: readonly SentTrigger[]): FundingSchedule | null {
   if (trigger === undefined || others.length > 0) return null
   const initial = trigger.initial === null ? null : trigger.initial * SECOND
@@ -167,14 +167,14 @@ export function scheduleOf([trigger, ...others]: readonly SentTrigger[]): Fundin
   return every > 0n && isTime(every) && isTime(initial ?? 0n) ? { initial, every } : null
 }
 
-/** The parameters; null if all are zero or unset, as in markets from before SLAs. */
+/** The parameters; null if all are zero or unset, as in markets that are older than SLAs. */
 export function slaOf(sla: SlaParameters): SlaParameters | null {
   const isUnset = (value: bigint | string) =>
     value === 0n || /^(?:[+-]?(?:0+\.?0*|\.0+))?$/.test(String(value))
   return Object.values(sla).every(isUnset) ? null : sla
 }
 
-/** Why a market is left out; null if it is kept. */
+/** Why a market is left out; null if it is stored. */
 export function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.state >= MARKET_STATES.length) return 'unknown market state'
@@ -190,7 +190,7 @@ export function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null 
   return faultOfTexts(event.code, event.name, event.quoteName)
 }
 
-/** Why an asset is left out; null if it is kept. */
+/** Why an asset is left out; null if it is stored. */
 export function faultOfAsset(event: AssetEvent): LeftOutReason | null {
   if (event.assetId === '' || !isKey(event.assetId)) return 'invalid asset ID'
   if (event.status > LAST_ASSET_STATUS) return 'unknown asset status'
@@ -206,12 +206,12 @@ function faultOfTexts(...texts: string[]): LeftOutReason | null {
   return null
 }
 
-/** An asset's id in lower case; a name as it is. */
+/** An asset's id in lower case; names are unchanged. */
 export function assetId(id: string): string {
   return HEX_ID.test(id) ? id.toLowerCase() : id
 }
 
-/** No interest, no clamps and no limits. */
+/** Funding parameters without interest, clamps and limits. */
 export function noFunding(): FundingParameters {
   return {
     interestRate: '',

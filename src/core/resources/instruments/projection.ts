@@ -12,7 +12,7 @@ export const instrumentProjection: Projection<InstrumentEvent> = {
   numbers: [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated],
   decode: decodeInstrument,
   faultOf: faultOfInstrument,
-  /** A market's latest event describes it; the first one that says that it trades no more ends its auction. */
+  /** A market's latest event describes it. The first event with which trading is over also ends its auction. */
   project: (batch, event, { height, index }, block) => {
     const { marketId, code, name, product, quoteName, state, tradingMode, settlementAsset } = event
     const { funding, schedule, sla } = event

@@ -39,7 +39,7 @@ export const instrumentTable = defineTable({
   spread: 'everywhere',
 })
 
-/** Terms from the same events, which stores of older versions do not have. */
+/** Terms from the same events. They are a separate table because stores of older versions do not have them. */
 export const instrumentTermTable = defineTable({
   name: 'instrument_terms',
   columns: {

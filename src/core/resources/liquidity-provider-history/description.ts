@@ -5,7 +5,7 @@ import { historyTable } from './table.ts'
 /** Fields from the SLA of a provider. */
 const FIGURES = ['time_on_book', 'fee_penalty', 'bond_penalty', 'required_liquidity']
 
-/** How the liquidity providers of a market or a party did in the epochs that have ended. */
+/** The figures of a market's or a party's liquidity providers for each ended epoch. */
 export const liquidityProviderHistory = defineResource({
   name: 'liquidityProviderHistory',
   nodeName: 'LiquidityProviderEpoch',
@@ -25,7 +25,7 @@ export const liquidityProviderHistory = defineResource({
   dateRange: true,
   storage: {
     table: historyTable,
-    // Neither later events of fees for the same epoch count, nor any after the figures: streams would not send these again.
+    // Later fees for the same epoch, and any fees after the figures, do not count: streams would not send the row again.
     condition: '(has_figures or fees_paid is not null)',
     from: ({
       notAfter,

@@ -30,8 +30,9 @@ export const epochEndProjection: Projection<EpochEndEvent> = {
   decode: decodeEpochEnd,
   faultOf: ({ seq }) => (seq > MAX_INT64 ? 'seq of 2^63 or more' : null),
   /**
-   * The first data of each market after it in its block say how the market's providers did, and the first fees what they were
-   * paid for the epoch: who was paid without an SLA has a row, too.
+   * The first data of each market after the end of the epoch, in the same block, give the figures of the market's
+   * providers, and the first fees give what they were paid for the epoch. A party that was paid without an SLA has a row
+   * too.
    */
   project: (batch, { seq: epoch }, { height, index }, { timestamp, events }, at) => {
     const position = { height, event_index: index }
@@ -68,8 +69,8 @@ export const epochEndProjection: Projection<EpochEndEvent> = {
 }
 
 /**
- * The end of an epoch takes the fees of its block. Those of a block without one are the last fees of a market that settles: the
- * epoch ends later, without the market. An incomplete block may not contain its end.
+ * The fees of a block belong to the end of an epoch in it. A block without such an end has the last fees of a market that
+ * settles: the epoch ends later, without the market. An incomplete block may not contain the end.
  */
 export const paidFeesProjection: Projection<PaidFeesEvent> = {
   kind: 'paid-liquidity-fees',
@@ -113,7 +114,7 @@ function isMarketData(event: DecodedEvent): event is MarketDataEvent {
   return event.kind === 'market-data'
 }
 
-/** Of a beginning nothing is kept. */
+/** Nothing of an epoch's beginning is stored. */
 function decodeEpochEnd(reader: WireReader): EpochEndEvent | null {
   const { action, ...event } = decodeEpoch(reader)
   return action === EPOCH_END ? event : null

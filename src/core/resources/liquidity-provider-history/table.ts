@@ -11,8 +11,8 @@ import {
 } from '../../model/table.ts'
 
 /**
- * The position is that of the epoch's only end: earlier market data may still arrive later. Fees alone have that of their first
- * event, which may be in another block.
+ * The position is that of the epoch's only end, because earlier market data may still arrive later. Rows of fees alone have
+ * the position of their first event, which may be in another block.
  */
 export const historyTable = defineTable({
   name: 'liquidity_provider_history',
@@ -22,7 +22,7 @@ export const historyTable = defineTable({
     party_id: partyId(),
     epoch: natural(),
     timestamp: integer(),
-    /** Whether the market data had an SLA of the party; without it, the row is of fees alone. */
+    /** Whether the market data had an SLA of the party. If not, the row contains only fees. */
     has_figures: boolean(),
     time_on_book: numberText(),
     fee_penalty: numberText(),
@@ -37,7 +37,7 @@ export const historyTable = defineTable({
   spread: 'market_id',
 })
 
-/** The figures in a row of fees alone. */
+/** The figures of a row with only fees. */
 export const NO_FIGURES = {
   has_figures: false,
   time_on_book: '',

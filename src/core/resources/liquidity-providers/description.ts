@@ -9,12 +9,12 @@ export const EQUITY_LIKE_SHARE =
 export const FRACTION: DecimalForm = { scale: 16 }
 /** Fractions times a parameter of the network or of the market. */
 export const PENALTY: DecimalForm = { scale: 20 }
-/** Some are calculated to fractions of the smallest unit, with more digits than a decimal has. */
+/** Some amounts are calculated to fractions of the smallest unit, with more digits than a decimal has. */
 export const AMOUNT: DecimalForm = { scale: 0, isRounded: true }
 
 const IS_LIVE = `liquidity_provisions.status in (${LIVE_STATUSES.join(', ')})`
 
-/** The liquidity providers of a market or a party. Fee shares and SLA figures are kept as the API's JSON. */
+/** The liquidity providers of a market or a party. Fee shares and SLA figures are stored as the API's JSON. */
 export const liquidityProviders = defineResource({
   name: 'liquidityProviders',
   nodeName: 'LiquidityProvider',
@@ -32,14 +32,14 @@ export const liquidityProviders = defineResource({
   required: { list: ['marketId', 'partyId'], stream: ['marketId', 'partyId'] },
   storage: {
     table: providerTable,
-    // Of a party with a live provision on the market.
+    // Only parties with a live provision on the market.
     condition: `exists (
       select 1 from liquidity_provisions
       where liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and ${IS_LIVE})`,
     shownBy: [provisionTable],
-    // By the event that gave it its position, by the list that brought its figures, and by its live provisions.
+    // The events: the one that gave the row its position, the list with its figures, and its live provisions.
     fromInGaps: `select market_id, party_id, fee_share, sla, height, event_index from liquidity_providers
       union select market_id, party_id, fee_share, sla, list_height, list_index from liquidity_providers
       union select liquidity_providers.market_id, liquidity_providers.party_id, fee_share, sla,

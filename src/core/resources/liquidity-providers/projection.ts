@@ -36,7 +36,7 @@ function decodeProvision(reader: WireReader): LiquidityProvisionEvent {
   return event
 }
 
-/** Why a provision is left out, whatever source it is from; null if it is kept. Ids that are none are `""`. */
+/** Why a provision is left out, from whatever source; null if it is stored. Invalid ids arrive as `""`. */
 function faultOfProvision(event: LiquidityProvisionEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.partyId === '') return 'invalid party ID'

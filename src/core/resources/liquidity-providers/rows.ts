@@ -1,6 +1,6 @@
 import type { MarketDataEvent } from '../../events/event.ts'
 
-/** One party of a market's fee-share list, as it is stored and answered. */
+/** A party of a market's fee-share list, as it is stored and served. */
 export type LiquidityProviderRow = {
   partyId: string
   /** The fee share as the API's JSON. */
@@ -9,7 +9,7 @@ export type LiquidityProviderRow = {
   sla: string | null
 }
 
-/** A market's providers, one for each party of the fee-share list, each with that party's SLA element. */
+/** A market's providers: one for each party of the fee-share list, with its element of the SLA list. */
 export function liquidityProviderRows(event: MarketDataEvent): LiquidityProviderRow[] {
   const slas = new Map(event.slas.map((sla) => [sla.party, JSON.stringify(sla)]))
   const rows = new Map<string, LiquidityProviderRow>()

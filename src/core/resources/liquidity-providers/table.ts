@@ -29,7 +29,7 @@ export const provisionTable = defineTable({
   movesBetweenMarkets: true,
 })
 
-/** From which market data a market's list of providers is. */
+/** The market data from which a market's list of providers is. */
 export const providerListTable = defineTable({
   name: 'liquidity_provider_lists',
   columns: { market_id: marketId(), ...positionColumns },
@@ -38,8 +38,9 @@ export const providerListTable = defineTable({
 })
 
 /**
- * Fee share and SLA are the JSON that is answered. A row has two positions: that of the list that brought its figures, and,
- * last, its position in the stream, which is also moved by a provision that shows the party again (store/write/write-providers.ts).
+ * Fee share and SLA are the JSON that answers contain. A row has two positions: first that of the list with its figures,
+ * last its own position in the stream. A provision that makes the party visible again moves the latter too
+ * (store/write/write-providers.ts).
  */
 export const providerTable = defineTable({
   name: 'liquidity_providers',

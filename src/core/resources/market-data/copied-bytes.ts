@@ -1,13 +1,16 @@
-/** Bytes of events that are copied into one buffer: one buffer for each event would be most of a batch's garbage. */
+/**
+ * Size of a buffer that many events are copied into. With a buffer for each event, most of a batch's garbage would be
+ * buffers.
+ */
 const SHARED_BUFFER_BYTES = 256 * 1024
 
-/** A copy of some bytes, `bytes[start..end)`, never changed again. */
+/** A copy of bytes, `bytes[start..end)`, which never changes. */
 export type CopiedBytes = { bytes: Buffer; start: number; end: number }
 
 let buffer = Buffer.alloc(0)
 let used = 0
 
-/** Copies `bytes[start..end)`: what an event is read from holds only during its call. */
+/** Copies `bytes[start..end)`: the bytes of an event are valid only during its call. */
 export function copyBytes(bytes: Buffer, start: number, end: number): CopiedBytes {
   const length = end - start
   if (used + length > buffer.length) {

@@ -36,10 +36,10 @@ const SLA = bytesOf(32)
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
 
-/** The penalties of a provider's SLA: the one field that repeats. */
+/** The penalties of a provider's SLA, the only repeated field. */
 const PENALTIES = bytesOf(6)
 
-/** The last field of either that is read; all are texts. */
+/** The last field that is read of either; all are texts. */
 const LAST_FIELD = 9
 
 type Lists = { marketId: string; feeShares: FeeShare[]; slas: ProviderSla[] }
@@ -92,7 +92,7 @@ const readPerpetual = readerOf<PerpetualData>({
   start: int64Field(6),
 })
 
-/** The data of a product: only a perpetual has some. */
+/** A product's data; only those of a perpetual are read. */
 const readProductData = readerOf<Pick<MarketFigures, 'perpetual'>>(
   {},
   {
@@ -118,8 +118,8 @@ const readFigures = readerOf<MarketFigures>(
 )
 
 /**
- * Checks the MarketData `bytes[start..end)`; null if it is left out. A third of a stream are market data, and
- * of a market only the last before a commit is written: the lists are decoded when they are asked for.
+ * Checks the MarketData `bytes[start..end)`; null if it is left out. A third of a stream is market data, of which only the
+ * last of a market before a commit is written. The lists are therefore decoded only when they are requested.
  *
  * @throws {MalformedMessageError} if the bytes are not a MarketData.
  */
@@ -140,7 +140,7 @@ export function decodeMarketData(
   return null
 }
 
-/** Market data whose lists are decoded when they are first asked for. */
+/** Market data whose lists are decoded when they are first requested. */
 class ReceivedMarketData implements MarketDataEvent {
   readonly kind = 'market-data'
   readonly marketId: string
@@ -160,7 +160,7 @@ class ReceivedMarketData implements MarketDataEvent {
     return this.#decoded().slas
   }
 
-  /** Decoded at each call: they are asked once, before a commit. */
+  /** Decoded at each call; it is called once, before a commit. */
   get figures(): MarketFigures {
     reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
     return decodeFigures()
@@ -169,14 +169,14 @@ class ReceivedMarketData implements MarketDataEvent {
   #decoded(): Lists {
     if (this.#lists === null) {
       reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
-      // Skipped elements were reported by the check.
+      // The check has reported the elements that are left out.
       this.#lists = readLists(reader, noLists(), () => {})
     }
     return this.#lists
   }
 }
 
-/** The market where all is as it is in real streams; null says nothing but that it must be decoded to be checked. */
+/** The market, if the data look as in real streams. Null only means that they must be decoded to be checked. */
 function findPlainMarket(): string | null {
   let marketId: string | null = null
   let elementIndex = 0
@@ -188,7 +188,7 @@ function findPlainMarket(): string | null {
       if (market === null) return null
       marketId = market
     } else if (tag === FEE_SHARE || tag === SLA) {
-      // Elements are remembered by their market, which real streams name first.
+      // Elements are cached by market, which real streams name first.
       if (marketId === null) return null
       const elementEnd = reader.enter()
       const { at } = reader
@@ -222,7 +222,7 @@ function isPlainElement(): boolean {
   return hasParty
 }
 
-/** A list element whose party is malformed, or whose numbers cannot be kept, is left out alone. */
+/** Adds an element to its list. Only the element is left out if its party is malformed, or its numbers cannot be stored. */
 export function keepElement<T extends FeeShare | ProviderSla>(
   list: T[],
   element: T,
@@ -241,7 +241,7 @@ export function keepElement<T extends FeeShare | ProviderSla>(
   list.push(element)
 }
 
-/** Why an element cannot be kept; null if it can. */
+/** Why an element cannot be stored; null if it can. */
 function faultOfElement(element: FeeShare | ProviderSla): LeftOutReason | null {
   for (const value of Object.values(element)) {
     if (Array.isArray(value) && value.length > MAX_PENALTIES) return 'more than 1,024 penalties in a list'
@@ -257,7 +257,7 @@ function noLists(): Lists {
   return { marketId: '', feeShares: [], slas: [] }
 }
 
-/** An element without any text: the order of its fields is that of the answers. */
+/** A fee share whose texts are all empty. The order of its fields is that of answers. */
 export function noFeeShare(): FeeShare {
   return {
     party: '',
@@ -294,7 +294,7 @@ function noPerpetualData(): PerpetualData {
   }
 }
 
-/** Malformed bytes end the figures: the lists have been checked, and stand without them. */
+/** Malformed bytes end the figures. The lists, which have been checked, are not affected. */
 function decodeFigures(): MarketFigures {
   const figures: MarketFigures = {
     timestamp: 0n,
@@ -314,7 +314,7 @@ function decodeFigures(): MarketFigures {
   return storableFigures(figures)
 }
 
-/** Figures without what cannot be kept; market data are never left out for these. */
+/** Figures without the values that cannot be stored. Market data are never left out because of figures. */
 export function storableFigures(figures: MarketFigures): MarketFigures {
   const { markPrice, state, tradingMode } = figures
   return {

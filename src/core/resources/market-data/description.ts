@@ -1,7 +1,7 @@
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import type { Field } from '../../model/field.ts'
 
-/** How a market stood at its latest market data, which the core sends with every block. */
+/** A market's state at its latest market data, which the core sends with every block. */
 export const marketData: { nodeName: string; meaning: string; fields: readonly Field[] } = {
   nodeName: 'MarketData',
   meaning: 'Latest data of a market.',

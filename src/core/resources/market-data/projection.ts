@@ -4,7 +4,7 @@ import { putList } from '../../model/batch.ts'
 import type { Projection } from '../../model/projection.ts'
 import { decodeMarketData } from './decode.ts'
 
-/** Market data bring a market's figures and its list of liquidity providers. */
+/** Market data contain a market's figures and its list of liquidity providers. */
 export const marketDataProjection: Projection<MarketDataEvent> = {
   kind: 'market-data',
   numbers: [EVENT_KIND.marketData],

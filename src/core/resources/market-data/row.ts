@@ -6,10 +6,10 @@ import { type Batch, type LiquidityProviderList, put } from '../../model/batch.t
 import type { RowOf } from '../../model/table.ts'
 import { marketDataTable } from './table.ts'
 
-/** The seq of data that name no period. */
+/** The seq if the data name no period. */
 const NO_SEQ = -1n
 
-/** How a market stood at its data, and the core's estimate in them; no row if only their lists are known. */
+/** The row of a market's figures and of the core's estimate; null if only the lists of its data are known. */
 export function marketDataRow(
   { marketId, figures }: MarketDataEvent,
   { height, index }: EventPosition,
@@ -35,7 +35,7 @@ export function marketDataRow(
   }
 }
 
-/** The row of a market's latest data, of all that a batch has in the order of the stream. */
+/** The row of a market's latest data, from all that a batch has, in the order of the stream. */
 export function latestDataRow(lists: readonly LiquidityProviderList[]): RowOf<typeof marketDataTable> | null {
   const { event, ...position } = lists.at(-1)!
   const row = marketDataRow(event, position)
@@ -44,7 +44,7 @@ export function latestDataRow(lists: readonly LiquidityProviderList[]): RowOf<ty
   return { ...row, highest_seq: greatest(named) }
 }
 
-/** The period that an estimate names; -1 if it names none: data of no period have 0, too. */
+/** The seq of the period that an estimate is for; -1 for no period. The core sends 0 in both cases. */
 function seqNamedBy(estimate: PerpetualData | null): bigint {
   if (estimate === null) return NO_SEQ
   const { seq, fundingPayment, fundingRate, internalTwap, externalTwap } = estimate
@@ -53,7 +53,7 @@ function seqNamedBy(estimate: PerpetualData | null): bigint {
   return isNamed ? seq : NO_SEQ
 }
 
-/** The core's estimate in data; null if there is none, or one that cannot be kept. */
+/** The core's estimate in market data; null if there is none, or it cannot be stored. */
 function storableEstimate(figures: MarketFigures | null): PerpetualData | null {
   const perpetual = figures?.perpetual ?? null
   return perpetual !== null && isStorable(perpetual) ? perpetual : null

@@ -12,7 +12,7 @@ import {
   small,
 } from '../../model/table.ts'
 
-/** The latest of each market, and what any of them has named. */
+/** The latest data of each market, and the highest period that any of its data have named. */
 export const marketDataTable = defineTable({
   name: 'market_data',
   columns: {
@@ -27,7 +27,7 @@ export const marketDataTable = defineTable({
     internal_twap: orNull(decimal()),
     external_twap: orNull(decimal()),
     seq: natural(),
-    /** The highest seq of a period that any data of the market have named; -1 if none have. */
+    /** The highest seq of a period in any data of the market; -1 if none is named. */
     highest_seq: integer('greatest'),
     ...positionColumns,
   },

@@ -23,12 +23,13 @@ export function decodePaidFees(reader: WireReader, leaveOut: LeftOutSink): PaidF
   return readPaidFees(reader, { kind: 'paid-liquidity-fees', marketId: '', epoch: 0n, paid: [] }, leaveOut)
 }
 
-/** Why an event is left out; null if it is kept. */
+/** Why an event is left out; null if it is stored. */
 export function faultOfPaidFees({ marketId, epoch }: PaidFeesEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   return epoch > MAX_INT64 ? 'seq of 2^63 or more' : null
 }
 
+/** Whether an event is of paid liquidity fees. */
 export function isPaidFees(event: DecodedEvent): event is PaidFeesEvent {
   return event.kind === 'paid-liquidity-fees'
 }

@@ -1,8 +1,8 @@
 import { decimal, defineTable, marketId, natural, partyId, positionColumns } from '../../model/table.ts'
 
 /**
- * All events are kept: of several the first one counts. Those in the block of the end of their epoch have its position, those in a
- * block without an end their own.
+ * All events are stored; of several for the same key the first one counts. Events in the block with the end of their epoch
+ * have the position of that end, others their own.
  */
 export const paidFeesTable = defineTable({
   name: 'paid_liquidity_fees',
