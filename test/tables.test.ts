@@ -4,7 +4,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { STORED } from '#core/resources/stored'
 import { POSTGRES_SCHEMA } from '#core/store/postgres/schema'
 import { type ColumnType, TABLES, type Table, tableOf } from '#core/store/schema/tables'
-import { madeBy } from '#core/store/schema-version'
+import { versionOfTable } from '#core/store/schema-version'
 import { SQLITE_SCHEMA } from '#core/store/sqlite/schema'
 import { type FoundTable, readSchema } from './fixtures/read-schema.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
@@ -69,8 +69,8 @@ for (const kind of STORE_KINDS) {
 for (const [engine, schema] of Object.entries({ sqlite: SQLITE_SCHEMA, postgres: POSTGRES_SCHEMA })) {
   test(`a step of the schema of ${engine} creates each kept table`, () => {
     for (const { tables } of STORED)
-      for (const table of tables) assert.doesNotThrow(() => madeBy(schema, table))
-    assert.equal(madeBy(schema, tableOf('market_data')), schema.oldest + 1)
+      for (const table of tables) assert.doesNotThrow(() => versionOfTable(schema, table))
+    assert.equal(versionOfTable(schema, tableOf('market_data')), schema.oldest + 1)
   })
 }
 

@@ -8,31 +8,31 @@ import { marketColumn, tableOf } from './schema/tables.ts'
 export type Change = { resource: ResourceName; scope: string | null }
 
 /**
- * State of a store. The version increases by one with every commit; the mark, a random number of each commit,
- * distinguishes a store from another that has taken its place.
+ * The state of a store. The version increases by one with every commit. The mark, a random number of each commit,
+ * distinguishes a store from another one that has replaced it.
  */
 export type StoreVersion = { version: bigint; mark: string }
 
-/** Commits whose changes a store remembers: a reader looks again long before there are so many more. */
+/** Number of recent commits whose changes are stored. Readers look far more often than this fills up. */
 const REMEMBERED_COMMITS = 64
 
-/** A commit with more changes is stored as one that changes the rows of all markets of these resources. */
+/** A commit with more changes is stored as one that changes all markets of the same resources. */
 const MAX_CHANGES = 200
 
-/** The stored value for changes of everything. */
+/** Stored if anything may have changed. */
 const EVERYTHING = '*'
 
-/** The changes of a commit that deletes rows or replaces tables. */
+/** For a commit that deletes rows or replaces tables: anything may have changed. */
 export const EVERY_CHANGE = null
 
-/** A commit, and the store head as of now. */
+/** A commit, and the current store head. */
 const COMMIT_STATE = `cast(changes.version as text), cast(mark as text),
     cast(stream.height as text), cast(stream.timestamp as text)`
 
-/** How many columns that is. */
+/** The number of these columns. */
 export const STATE_COLUMNS = 4
 
-/** One row per commit from a given one on, with the current store head and the commit's changes. */
+/** One row for each commit from a given one on, with the current store head and the commit's changes. */
 export const READ_CHANGES = `
   select ${COMMIT_STATE}, scopes
   from changes left join stream on true
@@ -51,7 +51,8 @@ const FORGET_CHANGES = `
   delete from changes where version <= (select max(version) from changes) - ${REMEMBERED_COMMITS}`
 
 /**
- * The statements that store a commit's changes: the last ones of its transaction, one transaction at a time.
+ * The statements that store a commit's changes. They must be the last of its transaction, so that transactions are in
+ * sequence.
  *
  * @param changes the changes, or {@link EVERY_CHANGE}
  */
@@ -88,7 +89,7 @@ export function changesOf(batch: Batch): Change[] {
   return [...changes.values()]
 }
 
-/** A change as it is written in the store. */
+/** A change as it is stored. */
 type WrittenChange = [ResourceName, string | null]
 
 function changesText(changes: readonly Change[] | null): string {
@@ -100,7 +101,7 @@ function changesText(changes: readonly Change[] | null): string {
   return JSON.stringify(changes.map(({ resource, scope }): WrittenChange => [resource, scope]))
 }
 
-/** The changes that a store has recorded; null for everything. */
+/** Parses stored changes; null if anything may have changed. */
 export function readChanges(text: string): Change[] | null {
   if (text === EVERYTHING) return null
   return (JSON.parse(text) as WrittenChange[]).map(([resource, scope]) => ({ resource, scope }))

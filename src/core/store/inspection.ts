@@ -4,29 +4,29 @@ export type StoreFacts = {
   /** Bytes on disk, including indexes and logs. */
   bytes: number
   schemaVersion: number
-  /** The version that this program upgrades a store to. */
+  /** The schema version to which this program upgrades a store. */
   programSchemaVersion: number
-  /** Whether a writer is connected; null if that is not known: of a replica, and of a file whose lock this user may not read. */
+  /** Whether a writer is connected. Null if unknown: for a replica, and for a file whose lock this user may not read. */
   hasWriter: boolean | null
-  /** The writer, as far as it is known; null if there is none, or none is known. */
+  /** The writer; null if there is none, or it is unknown. */
   writer: WriterProcess | null
-  /** Faults of the cluster that the tables are distributed over; absent if there are none. */
+  /** Faults of the cluster, if the tables are distributed over one and there are any. */
   cluster?: ClusterFaults
 }
 
 /**
- * The process that is the store's writer, for operators: its host, and its id. Of PostgreSQL, the address that it connects from, and
- * the server's process for it.
+ * The process of the store's writer, for operators: its host and process id. For PostgreSQL, the address from which it
+ * connects, and the server's process for it.
  */
 export type WriterProcess = { host: string; process: number }
 
 export type ClusterFaults = {
-  /** Tables that should be distributed and are not, as after a restore. */
+  /** Tables that should be distributed but are not, for example after a restore. */
   localTables: string[]
   workersDown: { node: number; address: string }[]
 }
 
-/** One line for each fault; addresses are for operators alone. */
+/** One line for each fault. Addresses are meant for operators only. */
 export function describeCluster(
   { localTables, workersDown }: ClusterFaults,
   { withAddresses }: { withAddresses: boolean },

@@ -1,6 +1,6 @@
 /**
- * Size in bytes above which a WAL counts as long (`StoreLog`, store.ts). A WAL cannot be emptied while a reader
- * uses an older snapshot: exports then end early, and commands that read for long print a warning.
+ * Size in bytes from which a WAL (`StoreLog`, store.ts) is long. A WAL cannot be emptied while a reader uses an older
+ * snapshot. Exports therefore end early if it is long, and commands that read for long print a warning.
  */
 export const LONG_LOG_BYTES = 256 * 1024 * 1024
 

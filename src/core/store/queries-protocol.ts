@@ -3,22 +3,25 @@ import type { Cell, Table, TableRow } from '../model/table.ts'
 import type { Query } from './pages/page.ts'
 import { valueLists } from './pages/statement.ts'
 
-/** Values of a statement's placeholders, `$1` first. */
+/** The values of a statement's placeholders, `$1` first. */
 export type Values = readonly Cell[]
 
-/** A write of a mutation: a statement that is run once for each of some lists of values, or rows of a table. */
+/** A write of a mutation: a statement that runs once for each of several lists of values, or rows of a table. */
 export type Write = StatementWrite | RowWrite
 
 type StatementWrite = {
   text: string
   values: readonly Values[]
-  /** The table from which it deletes rows, if those are counted: the statement returns a row for each. */
+  /** The table from which it deletes rows, if deleted rows are counted: the statement returns a row for each. */
   deletesFrom?: Table
 }
 
-/** How many rows a commit has added to the tables whose rows are counted, less those that it has deleted, by table. */
+/**
+ * The number of rows that a commit has added to each table whose rows are counted, minus deleted ones, by the table's name.
+ */
 export type GainedRows = Map<string, number>
 
+/** Adds a number of rows, negative for deleted ones, to those of a table. */
 export function gain(gained: GainedRows, { name }: Table, rows: number): void {
   gained.set(name, (gained.get(name) ?? 0) + rows)
 }
@@ -26,19 +29,22 @@ export function gain(gained: GainedRows, { name }: Table, rows: number): void {
 export type RowWrite = {
   table: Table
   rows: readonly TableRow[]
-  /** Whether no row of these keys is there, nor two of one key among these. */
+  /** Whether all keys are new: none is stored, and no two rows have the same. */
   areNew?: true
   /**
-   * Asks for the number of rows that were not there, by the values of two columns: `[value, value, count]`. No two rows
-   * have the same key then.
+   * Requests the number of rows that were not stored, for each pair of values of these two columns: `[value, value,
+   * count]`. No two rows may have the same key.
    */
   countNewBy?: readonly [string, string]
 }
 
-/** What writes, one write after another; each wants its rows, those of a statement for each of its values. */
+/**
+ * A mutation: it yields one write after another and receives the rows of each, a statement's for each of its lists of
+ * values.
+ */
 export type Mutation<Result = void> = Generator<Write, Result, readonly Row[][]>
 
-/** A query within a transaction that writes. */
+/** Runs a query within a mutation's transaction. */
 export function* asMutation<Result>(query: Query<Result>): Mutation<Result> {
   let step = query.next()
   while (!step.done) {
@@ -49,8 +55,8 @@ export function* asMutation<Result>(query: Query<Result>): Mutation<Result> {
 }
 
 /**
- * Runs independent generators together: what they write at a time forms one write, so that they wait for the
- * database together.
+ * Runs independent mutations together: writes that are alike are joined to one, so that they wait for the database only
+ * once.
  */
 export function* runTogether(all: readonly Mutation[]): Mutation {
   let waiting = all.map((mutation) => ({ mutation, wanted: mutation.next() }))
@@ -71,7 +77,7 @@ export function* runTogether(all: readonly Mutation[]): Mutation {
   }
 }
 
-/** Writes of one kind can be joined to one. */
+/** The writes with the same kind can be joined. */
 const kindOf = (write: Write): unknown => ('text' in write ? write.text : write.table)
 
 function joinWrites(writes: readonly Write[]): Write {
@@ -83,14 +89,14 @@ function joinWrites(writes: readonly Write[]): Write {
   return { ...first, rows: writes.flatMap((write) => ('text' in write ? [] : write.rows)) }
 }
 
-/** How many rows there are of each pair of values of two columns, after the pair as text: `[value, value, count]`. */
+/** The number of rows for each pair of values of two columns, after the pair as text: `[value, value, count]`. */
 export function countPairs(rows: readonly TableRow[], [one, other]: readonly [string, string]): Row[] {
   type Count = [first: string, second: string, count: number]
   const counts = new Map<string, Count>()
   let last: TableRow | undefined
   let count: Count | undefined
   for (const row of rows) {
-    // Those of one pair mostly follow on each other.
+    // Rows with the same pair are mostly adjacent.
     if (count === undefined || row[one] !== last![one] || row[other] !== last![other]) {
       const key = `${row[one]} ${row[other]}`
       count = counts.get(key) ?? [String(row[one]), String(row[other]), 0]

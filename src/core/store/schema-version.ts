@@ -4,68 +4,70 @@ import { upgradeSeries } from './charts/upgrade-series.ts'
 import type { Mutation } from './queries-protocol.ts'
 import { type StoreAdmin, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
 
-/** The schema of an engine's stores, as the steps that make it. */
+/** The schema of an engine's stores, as the steps that create it. */
 export type Schema = {
-  /** The version of the oldest schema that is opened, that of Lyra 0.2.0. */
+  /** The oldest version that can be upgraded, that of Lyra 0.2.0. */
   oldest: number
   /**
-   * The first step makes the oldest schema in an empty store, each further one the next version. A step is never changed
-   * once it has been released.
+   * The first step creates the oldest schema in an empty store, and each further one the next version. A released step must
+   * never be changed.
    */
   steps: readonly string[]
 }
 
-/** The version that the last step makes. */
+/** The version that the last step creates. */
 export function newestVersion({ oldest, steps }: Schema): number {
   return oldest + steps.length - 1
 }
 
-/** The steps that are left for a store of a version; 0 is an empty one. */
+/** The steps that are left for a store of a version; 0 is an empty store. */
 export function stepsFrom({ oldest, steps }: Schema, version: number): readonly string[] {
   return version === 0 ? steps : steps.slice(version - oldest + 1)
 }
 
 /**
- * The version whose step makes a table.
+ * The version whose step creates a table.
  *
- * @throws {TypeError} if none does.
+ * @throws {TypeError} if no step does.
  */
-export function madeBy({ oldest, steps }: Schema, { name }: Table): number {
-  const made = new RegExp(`create table ${name}\\s`)
-  const step = steps.findIndex((text) => made.test(text))
+export function versionOfTable({ oldest, steps }: Schema, { name }: Table): number {
+  const createsTable = new RegExp(`create table ${name}\\s`)
+  const step = steps.findIndex((text) => createsTable.test(text))
   if (step < 0) throw new TypeError(`no step of the schema makes the table ${name}`)
   return oldest + step
 }
 
-/** Notes that a store has a resource from its next block on; one without blocks has it from the first. */
+/** Records that a store has a resource from its next block on; a store without blocks has it from the first. */
 const NOTE_SINCE = 'insert into since select cast($1 as text), height + 1, timestamp from stream'
 
-/** How a step deletes the series of all points. */
+/** Matches a step that deletes the series of all points. */
 const EMPTIES_SERIES = /(?:delete from|truncate) funding_period_series;/
 
-/** Whether an upgrade from a version computes the series of all points anew: some step on its way empties them. */
+/** Whether an upgrade from a version builds the series of all points anew, because one of its steps empties them. */
 export function computesSeries({ oldest, steps }: Schema, version: number): boolean {
   return version !== 0 && version < oldest + steps.findLastIndex((step) => EMPTIES_SERIES.test(step))
 }
 
 /**
- * What an upgrade from a version writes after its steps: from which height on there are resources that it did not know,
- * and the series.
+ * The last part of an upgrade from a version, after its steps: it records from which height the store has resources that
+ * the version did not know, and builds the series.
  */
 export function* completeUpgrade(
   schema: Schema,
   version: number,
   onNotice: (message: string) => void,
 ): Mutation {
-  const added = STORED.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
+  const added = STORED.filter(({ tables }) => version !== 0 && versionOfTable(schema, tables[0]!) > version)
   yield { text: NOTE_SINCE, values: added.map(({ name }) => [name]) }
   if (computesSeries(schema, version)) yield* upgradeSeries(onNotice)
 }
 
 /**
+ * Checks that this program knows a schema version.
+ *
  * @param name the store's name in the error
  *
- * @throws {StoreError} for a version that this program neither reads nor upgrades.
+ * @throws {StoreError} for a version that this program can neither read nor upgrade.
  */
 export function refuseUnknownVersion(schema: Schema, version: number, name: string): void {
   if (version !== 0 && version < schema.oldest) {
@@ -81,7 +83,11 @@ export function refuseUnknownVersion(schema: Schema, version: number, name: stri
   }
 }
 
-/** @throws {StoreOutdatedError} for a version below the newest; 0 is a store that does not exist yet. */
+/**
+ * Checks that a schema is not older than the program's.
+ *
+ * @throws {StoreOutdatedError} for a lower version; 0 is a store that does not exist yet.
+ */
 export function refuseOlderVersion(schema: Schema, version: number, name: string): void {
   const newest = newestVersion(schema)
   if (version === newest) return
@@ -93,7 +99,11 @@ export function refuseOlderVersion(schema: Schema, version: number, name: string
   )
 }
 
-/** @throws {StoreError} for a store whose schema is older than the program's. */
+/**
+ * Checks that a store's schema is not older than the program's.
+ *
+ * @throws {StoreError} if it is.
+ */
 export async function refuseOldSchema(store: StoreAdmin): Promise<void> {
   const { schemaVersion, programSchemaVersion } = await store.inspect()
   if (schemaVersion !== programSchemaVersion) {

@@ -1,12 +1,12 @@
-/* Statements with the same text on every database. `$n` are positions; upserts only write a row if its event is not older than that of the stored row. */
+/* Statements with the same text on every database. `$n` are positions. */
 
 /**
- * A column as text, under another name: in `order by` the column's own name would mean the text. A table's name before it does not
- * help, because a cluster leaves that out when it sends the statement to a machine.
+ * A column as text, under another name: without one, `order by COLUMN` would sort by the text. A table's name before the
+ * column does not help, because a cluster omits it when it sends the statement to a machine.
  */
 export const textOf = (column: string) => `cast(${column} as text) as ${column.replace('.', '_')}_text`
 
-/** The number of a market, by its id. */
+/** Returns the number of the market with an id. */
 export const FIND_MARKET = 'select market from markets where market_id = $1'
 
 /** The number and id of each market, by number. */

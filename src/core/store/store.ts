@@ -9,149 +9,152 @@ import type { GainedRows, Mutation } from './queries-protocol.ts'
 import type { TableReader } from './table-reader.ts'
 
 /**
- * Reads from a store. Every call is one snapshot.
- *
- * Each method rejects with {@link StoreUnavailableError} while the store cannot be read.
+ * Reads from a store. Every call sees one snapshot. Each method rejects with {@link StoreUnavailableError} while the store
+ * cannot be read.
  */
 export type Reader = {
   page(query: PageQuery): Promise<Page>
-  /** Runs the statements of a query, which is created anew for each store that is tried. */
+  /** Runs a query. `query` is called anew for each attempt. */
   read<T>(query: () => Query<T>): Promise<T>
   /**
-   * The store's state, and its changes since a version; null: anything may have changed. With several servers, that of
-   * the most advanced one: a page from another may be of an earlier version, which the page names.
+   * The store's state, and its changes since a version; null if anything may have changed. With several servers, the state
+   * is that of the most advanced one. A page from another server may be of an earlier version, which the page names.
    */
   freshness(since: StoreVersion | null): Promise<Freshness>
   /**
-   * As {@link Reader.freshness}, if it was read in this round of the event loop and the store was then at that version:
+   * As {@link Reader.freshness}, if that was called in this round of the event loop, and the store then had this version:
    * no message received before can know of a newer one. Null if it must be read.
    */
   recentFreshness?(since: StoreVersion): Freshness | null
   /** Opens one snapshot for any number of pages, on a separate connection. */
   openSnapshot(): Promise<Snapshot>
   close(): Promise<void>
-  /** The log of a store in a file. */
+  /** The WAL of a store in a file. */
   log?: StoreLog
-  /** Faults of the cluster; null if the store is not distributed. */
+  /** Faults of the cluster; null if the store is not distributed over one. */
   clusterFaults?(): Promise<ClusterFaults | null>
-  /** Of a database, the first table that its user may not read; null if there is none. */
+  /** The first table that this user may not read; null if there is none. Absent for a store in a file. */
   deniedTable?(): Promise<string | null>
-  /** Rejects if the schema is no longer the program's; the cause is then a {@link StoreNewerError} or the like. */
+  /**
+   * Rejects if the schema no longer has the program's version; the cause is then a {@link StoreNewerError} or a similar
+   * error.
+   */
   checkSchema(): Promise<void>
 }
 
 /**
- * Of a store in a file, the write-ahead log (WAL): commits not yet copied to the file. A reader of an old snapshot
- * prevents it from being emptied.
+ * The write-ahead log (WAL) of a store in a file: commits that are not yet copied to the file. It cannot be emptied while
+ * an old snapshot is being read.
  */
 export type StoreLog = {
   /** Current size in bytes; 0 if there is none. */
   bytes(): number
-  /** Copies a WAL that has grown long, and empties it unless an old snapshot is still being read. */
+  /** Copies a long WAL to the file, and empties it unless an old snapshot is still being read. */
   shorten(): void
 }
 
 /**
- * The store at one moment, unaffected by later writes, until closed. Keep it short-lived: the database retains every
- * row replaced since.
+ * The store at one moment, unaffected by later writes, until it is closed. Keep it short-lived: the database retains every
+ * row that is replaced meanwhile.
  */
 export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
   storeHead: StoreHead | null
   page(query: PageQuery): Promise<Page>
-  /** The rows of a page as lines of an export, if the database writes them. */
+  /** The rows of a page as lines of an export; absent if the database does not write them. */
   lines?(query: LinesQuery): Promise<Lines>
-  /** Runs the statements of a query, one after another: each is yielded and wants its rows. */
+  /** Runs a query in this snapshot. */
   read<T>(query: Query<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** Writes to a store; there is one writer at a time. */
+/** Writes to a store. A store has one writer at a time. */
 export type Writer = {
   /** The store's coverage; null if it is empty. */
   coverage(): Promise<Coverage | null>
-  /** Commits a run of blocks and the resulting coverage atomically; returns how many rows it has added. */
+  /** Commits blocks and the resulting coverage in one transaction; returns how many rows it has added. */
   commit(batch: Batch, coverage: Coverage): Promise<GainedRows>
   /**
-   * Makes series of committed points, which readers read as points until then: those that are due, or all.
-   * Call it after each commit, and for all before saying that the input is read.
+   * Builds series from committed points: those that are due, or all. Until then readers read the points. Call it after each
+   * commit, and with `all` before reporting that the input has been read.
    */
   buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/** Changes rows that are there while a writer and readers are active: pruning, copying. */
+/** Changes stored rows while a writer and readers are active: for pruning and copying. */
 export type Upkeep = {
   read(statement: Statement): Promise<Row[]>
   /**
-   * Runs a mutation that returns how many rows it has changed in one short transaction, which also notes that anything
-   * may have changed if they have changed any. They are begun again if a writer was in the way.
+   * Runs a mutation, which returns the number of rows that it has changed, in one short transaction. If there are any, the
+   * transaction also records that anything may have changed. It starts anew if a writer was in the way.
    */
   write(mutation: () => Mutation<number>): Promise<number>
   close(): Promise<void>
 }
 
-/** How a writer is opened. */
+/** The options of a writer. */
 export type WriterOptions = {
-  /** Ends waiting: for another writer to go, for a database to come back. */
+  /** Ends the wait for another writer to end, or for a database to be reachable again. */
   signal?: AbortSignal
-  /** Rejects with {@link StoreLockedError} instead of waiting for another writer to go. */
+  /** Rejects with {@link StoreLockedError} instead of waiting for another writer to end. */
   isImpatient?: boolean
-  /** Whether a commit is to be safe from a loss of power when it returns. */
+  /** Whether a commit, once it has returned, survives a power loss. */
   durable?: boolean
-  /** Called with a line for every wait. */
+  /** Called with a line of text for every wait. */
   onNotice?: (message: string) => void
-  /** Called when it begins to wait for another writer to go, and when that is gone. */
+  /** Called when the wait for another writer begins, and when that writer has ended. */
   onStandby?: (isStandby: boolean) => void
 }
 
-/** How a reader is opened. */
+/** The options of a reader. */
 export type ReaderOptions = {
-  /** Whether the thread pauses now and then in a long page, so that others get the processor; for an embedded store. */
+  /**
+   * Whether the thread pauses now and then in a long page, so that other threads get a processor; for an embedded store.
+   */
   pausesInLongPages?: boolean
-  /** Whether nothing is opened for writing: a long WAL of an embedded store is left to its writer. */
+  /** Whether nothing is opened for writing. A long WAL of an embedded store is then left to its writer. */
   isReadOnly?: boolean
-  /** Called with a line if the server gives no further connection. */
+  /** Called with a line of text if the server refuses a further connection. */
   onNotice?: (message: string) => void
 }
 
 /**
- * A place that holds a network's data, opened for reading and for writing by separate connections. For a server that
- * cannot be reached at the moment every method that asks it rejects with {@link StoreAwayError}; for one that rejects the
- * user with {@link StoreRefusedError}.
+ * The database of one network, opened for reading and for writing by separate connections. If its server is unreachable,
+ * every method that needs it rejects with {@link StoreAwayError}; if it rejects the user, with {@link StoreRefusedError}.
  */
 export type Store = {
-  /** How the store is named to people: never with a password in it. */
+  /** The store's name for people, never with a password. */
   name: string
-  /** As much of the name as anyone may be shown: no folder, host or user. */
+  /** The part of the name that anyone may see: without folder, host and user. */
   publicName: string
-  /** Whether the database is a library within this program: who reads occupies the thread that asks. */
+  /** Whether the database is a library within this program: reads block the calling thread. */
   isEmbedded: boolean
-  /** Null if the store has none. */
+  /** Null if the store has no WAL. */
   log: StoreLog | null
-  /** Loads code that is otherwise loaded with the first connection; absent if there is none. */
+  /** Loads code in advance that the first connection would load; absent if there is none. */
   load?(): Promise<void>
   /**
-   * Whether the store has a writer, in this process or another one, without becoming it. False if there is no store, and if
-   * that is not known.
+   * Whether the store has a writer, in this process or another one. It takes no lock. False if there is no store, and if it
+   * is unknown.
    *
    * @throws {StoreError} if the database does not answer.
    */
   hasWriter(): Promise<boolean>
   /**
-   * Opens for writing; makes the store, or brings its schema up to date, where needed. While there is another writer, it
-   * waits, and rejects once its signal ends that.
+   * Opens for writing, and creates the store or upgrades its schema if necessary. It waits while there is another writer,
+   * and rejects if its signal ends the wait.
    *
-   * @throws {StoreLockedError} if there is another writer, and it is not to wait.
-   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreLockedError} if there is another writer, and `isImpatient`.
+   * @throws {StoreNewerError} if the schema is from a newer program.
    * @throws {StoreError} if the store cannot be written to.
    */
   openWriter(options?: WriterOptions): Promise<Writer>
   /**
    * Opens an existing store for reading.
    *
-   * @throws {StoreOutdatedError} if there is no store, or its schema is of an older program.
-   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreOutdatedError} if there is no store, or its schema is from an older program.
+   * @throws {StoreNewerError} if the schema is from a newer program.
    * @throws {StoreError} if the store cannot be read.
    */
   openReader(options?: ReaderOptions): Promise<Reader>
@@ -163,28 +166,28 @@ export type Store = {
   openTableReader(): Promise<TableReader>
 }
 
-/** A store with all that is done to it besides reading and writing blocks: for operators, and for upkeep. */
+/** A store with everything else that operators and upkeep do to it. */
 export type StoreAdmin = Store & {
   /**
    * The version of the store's schema; 0 if there is no store yet.
    *
-   * @throws {StoreNewerError} if it is of a newer program.
+   * @throws {StoreNewerError} if it is from a newer program.
    * @throws {StoreError} if it is too old to be upgraded, or cannot be read.
    */
   schemaVersion(): Promise<number>
   /**
-   * Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. Without effect
-   * on a store that is up to date.
+   * Creates the store, or upgrades its schema, in one step. `onNotice` is called with the progress. No effect if the store
+   * is up to date.
    *
-   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreNewerError} if the schema is from a newer program.
    * @throws {StoreError} if it is too old to be upgraded, or the store cannot be written to.
    */
   migrate(onNotice?: (message: string) => void): Promise<void>
   /**
-   * Spreads the tables over the machines of a cluster; absent if the store cannot be on several. Call it once the store is
-   * there; tables that are spread already stay as they are.
+   * Distributes the tables over the machines of a cluster; absent if the store cannot be on several. The store must exist.
+   * Tables that are already distributed are left as they are.
    *
-   * @throws {StoreError} if the database is of no cluster, or a writer is connected.
+   * @throws {StoreError} if the database is not part of a cluster, or a writer is connected.
    */
   distribute?(onNotice?: (message: string) => void): Promise<void>
   /**
@@ -194,46 +197,47 @@ export type StoreAdmin = Store & {
    */
   openUpkeep(): Promise<Upkeep>
   /**
-   * Reads facts about the store without changing it, whether its schema is the program's or older.
+   * Reads facts about the store without changing it. Its schema may be older than the program's.
    *
-   * @throws {StoreNewerError} if the schema is of a newer program.
+   * @throws {StoreNewerError} if the schema is from a newer program.
    * @throws {StoreError} if there is no store, or it cannot be read.
    */
   inspect(): Promise<StoreFacts>
   /**
-   * Has the database check its files, tables and indexes; changes nothing. What it finds is returned, not thrown.
+   * Lets the database check its files, tables and indexes, and changes nothing. Faults are returned, not thrown.
    *
    * @throws {StoreError} if the store cannot be opened.
    */
   checkDatabase(): Promise<DatabaseCheck>
   /**
-   * Writes a copy of the store, as of one moment, to a file, while the store is in use; absent if its database has tools of
+   * Writes a copy of the store, as of one moment, to a file, while the store is in use. Absent if the database has tools of
    * its own for that.
    *
-   * @throws {StoreError} if the file exists already and is not to be replaced, or cannot be written, or the store is damaged.
+   * @throws {StoreError} if the file exists and must not be replaced, or cannot be written to, or if the store is
+   *   damaged.
    */
   backup?(file: string, options?: BackupOptions): Promise<void>
   /**
-   * How to copy the store to a file with the tools of its database; absent if the store does it. It answers for a server
-   * that cannot be reached, too.
+   * How to copy the store to a file with its database's own tools; absent if `backup` does it. It also returns if the
+   * server is unreachable.
    */
   backupAdvice?(file: string): Promise<string>
 }
 
-/** A store that cannot be used until an operator intervenes; the message says how. */
+/** A store that cannot be used until an operator does something; the message says what. */
 export class StoreError extends Error {
   override name = 'StoreError'
 }
 
-/** The store's server cannot be reached at the moment: it is down, starts, or has too many connections. */
+/** The store's server is unreachable for the moment: it is down, starting, or has too many connections. */
 export class StoreAwayError extends StoreError {
   override name = 'StoreAwayError'
 }
 
-/** The store is missing, empty or of an older schema; `lyra migrate` makes it readable. */
+/** The store is missing, empty, or has an older schema; `lyra migrate` makes it readable. */
 export class StoreOutdatedError extends StoreError {
   override name = 'StoreOutdatedError'
-  /** The fault without the store's name, for anyone to see. */
+  /** The fault without the store's name, which anyone may see. */
   readonly fault: string
 
   constructor(store: string, fault: string) {
@@ -257,7 +261,7 @@ export class StoreLockedError extends StoreError {
   override name = 'StoreLockedError'
 }
 
-/** A row that cannot be read, since no event could bring a text as long as one of its own. */
+/** A row that cannot be read, because one of its texts is longer than any that an event can contain. */
 export class RowTooLongError extends Error {
   override name = 'RowTooLongError'
 
@@ -269,19 +273,19 @@ export class RowTooLongError extends Error {
   }
 }
 
-/** A store of another chain than `--chain` names. */
+/** The error for a store of another chain than `--chain` names. */
 export function otherChain(name: string, chain: string, held: string): StoreRefusedError {
   return new StoreRefusedError(
     `--chain is ${JSON.stringify(chain)}, but ${name} is of chain ${JSON.stringify(held)}: give that chain, or another --store`,
   )
 }
 
-/** The database says that its own files are damaged: retrying does not help. */
+/** The database reports that its own files are damaged: retrying does not help. */
 export class StoreDamagedError extends StoreError {
   override name = 'StoreDamagedError'
 }
 
-/** A store that cannot be read: temporarily, unless it is damaged. */
+/** A store that cannot be read for the moment, or because it is damaged. */
 export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError'
   readonly isDamaged: boolean
@@ -292,7 +296,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** Converts a reader's error: an unusable store counts as unavailable. */
+/** A reader's error; if the store is unusable, as {@link StoreUnavailableError}. */
 export function asUnavailable(error: unknown): unknown {
   return error instanceof StoreError ? new StoreUnavailableError(error.message, { cause: error }) : error
 }

@@ -4,7 +4,7 @@ import { type Statement, valueLists } from './pages/statement.ts'
 import { type NamedColumn, type RowRange, rangeClauses, type Table, type TextCell } from './schema/tables.ts'
 import { textOf } from './statements.ts'
 
-/** The tables of a store as they are, for moving and comparing stores. Reading is one snapshot. */
+/** The tables of a store as they are, for copying and comparing stores, in one snapshot. */
 export type TableReader = {
   /** Up to `limit` rows of a range, in the order of the key. */
   read(table: Table, range: RowRange, limit: number): Promise<TextCell[][]>
@@ -13,7 +13,7 @@ export type TableReader = {
   close(): Promise<void>
 }
 
-/** Reads tables by what runs a statement, which takes its values once. */
+/** A reader of tables over anything that runs a statement. */
 export function tableReader(
   ask: (statement: Statement) => Promise<Row[]>,
   close: () => Promise<void>,

@@ -2,8 +2,8 @@ import { singleFlight } from '../concurrency/single-flight.ts'
 import { asUnavailable, type Reader, type ReaderOptions, type Store } from './store.ts'
 
 /**
- * A reader of a store that cannot be opened yet: every read tries to, one at a time. Until one succeeds, all reject with
- * `StoreUnavailableError` (store.ts).
+ * A reader of a store that cannot be opened yet. Every read tries to open it, one at a time. Until an attempt succeeds, all
+ * reads reject with `StoreUnavailableError` (store.ts).
  */
 export function openWaitingReader(store: Store, options: ReaderOptions): Reader {
   let opened: Reader | null = null
@@ -18,7 +18,7 @@ export function openWaitingReader(store: Store, options: ReaderOptions): Reader 
     return reader
   })
 
-  /** An attempt under way may have begun before the store was upgraded. */
+  /** An attempt in progress may have begun before the store was upgraded. */
   async function current(): Promise<Reader> {
     try {
       return opened ?? (await attempts.fresh())

@@ -3,22 +3,23 @@ import type { EventPosition } from '../domain/event-position.ts'
 import { keyOfRow, type RowRange, type Table, type TextCell } from './schema/tables.ts'
 import type { TableReader } from './table-reader.ts'
 
-/** Rows that are read at a time. */
+/** Number of rows read at a time. */
 const WALK_CHUNK_ROWS = 5_000
 
-/** A row by the names of its columns. */
+/** A row as an object with the names of its columns. */
 export type NamedRow = Record<string, TextCell>
 
+/** Names the values of a row, which are in the order of the table's columns. */
 export function namedRow({ columns }: Table, row: readonly TextCell[]): NamedRow {
   return Object.fromEntries(columns.map(({ name }, index) => [name, row[index]!]))
 }
 
-/** The position that a row comes from, of a table that keeps it. */
+/** The position in a row of a table with positions. */
 export function positionOfRow({ height, event_index: index }: NamedRow): EventPosition {
   return { height: BigInt(height!), index: Number(index) }
 }
 
-/** The rows of a table, or of a range in it, in key order, many at a time. */
+/** The rows of a table, or of a range in it, in key order, up to 5,000 at a time. */
 export async function* walkTable(
   reader: TableReader,
   table: Table,
@@ -27,7 +28,7 @@ export async function* walkTable(
 ): AsyncGenerator<TextCell[][], void, undefined> {
   let from = after
   for (;;) {
-    // SQLite answers synchronously: let other work, such as a signal, have its turn here.
+    // SQLite answers synchronously: other work, such as a signal, gets its turn here.
     await nextTurn()
     signal?.throwIfAborted()
     const rows = await reader.read(table, { after: from, upTo }, WALK_CHUNK_ROWS)
@@ -37,7 +38,7 @@ export async function* walkTable(
   }
 }
 
-/** All rows of a table, or of a range in it, that are few enough to be in memory together. */
+/** All rows of a table, or of a range in it, together: for those that fit in memory. */
 export async function allRows(...walk: Parameters<typeof walkTable>): Promise<TextCell[][]> {
   return (await Array.fromAsync(walkTable(...walk))).flat()
 }

@@ -5,15 +5,16 @@ import { readStore } from '../read-store.ts'
 import { tableOf } from '../schema/tables.ts'
 import { type StoreAdmin, StoreError } from '../store.ts'
 
-/** Ranges that a refusal or a report names. */
+/** Number of ranges that a refusal or a report names. */
 export const MAX_NAMED = 3
 
 /**
- * Records that a store may continue without blocks: live ingestion then skips them if they are missing, and records the
- * gap, which can be filled later as any other.
+ * Records that a store may continue without these blocks. Live ingestion then skips them if they are missing, and records
+ * the gap, which can be filled later as any other.
  *
- * @returns the blocks before them that nobody has accepted: without these it does not get there
- * @throws {StoreError} if the store is empty, or holds some of the blocks.
+ * @returns the missing blocks before them that nobody has accepted, which ingestion must get before it arrives there
+ *
+ * @throws {StoreError} if the store is empty, or contains one of the blocks.
  */
 export async function acceptGap(store: StoreAdmin, accepted: HeightRange): Promise<HeightRange[]> {
   const coverage = await readStore(store, readCoverage)

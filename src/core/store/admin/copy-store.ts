@@ -8,10 +8,10 @@ import { type Store, type StoreAdmin, StoreError, type Upkeep } from '../store.t
 import { type TableReader, tableReader } from '../table-reader.ts'
 import { walkTable } from '../walk-table.ts'
 
-/** Rows that are read, compared and written at a time. */
+/** Number of rows to read, compare and write at a time. */
 const COPY_CHUNK_ROWS = 10_000
 
-/** A table in both stores after the copy. */
+/** A table, equal in both stores after the copy. */
 type TableDigest = { table: string; rows: number; sha256: string }
 
 type CopyProgress = { table: string; rows: number; written: number }
@@ -23,11 +23,12 @@ type CopyOptions = {
 }
 
 /**
- * Copies the state of `from` at the start of the copy into `to`; returns the count and digest of each table, equal on
- * both sides. Rows already in `to` are compared and left as they are, so an interrupted copy resumes. The store head
- * the stream is written last: until then `to` counts as empty.
+ * Copies the state of `from` at the start of the copy into `to`. Rows already in `to` are compared and stay, so an
+ * interrupted copy can be resumed. The store head is written last: until then `to` counts as empty.
  *
- * @throws {StoreError} if `from` is empty, `to` is of another chain or has more blocks, or they differ afterwards.
+ * @returns the number of rows and the digest of each table, equal on both sides
+ *
+ * @throws {StoreError} if `from` is empty, if `to` is of another chain or has more blocks, or if they differ afterwards.
  */
 export async function copyStore(
   from: Store,
@@ -36,7 +37,7 @@ export async function copyStore(
 ): Promise<TableDigest[]> {
   await refuseUnlikeStores(from, to)
   await using opened = new AsyncDisposableStack()
-  // Held during the whole copy, so that nothing else writes.
+  // Open during the whole copy, so that nothing else writes.
   opened.adopt(await to.openWriter(options), (writer) => writer.close())
   const source = opened.adopt(await from.openTableReader(), (tables) => tables.close())
   const target = opened.adopt(await to.openUpkeep(), (upkeep) => upkeep.close())
@@ -59,7 +60,7 @@ async function refuseUnlikeStores(from: Store, to: StoreAdmin): Promise<void> {
     throw new StoreError(`${to.name}: is the store to copy; copy to another store`)
   const source = await readStore(from, readCoverage)
   if (source === null) throw new StoreError(`${from.name}: is empty; there is nothing to copy`)
-  // An existing store is left as it is; otherwise the copy creates one.
+  // An existing store is not upgraded. If there is none, the copy creates it.
   if ((await to.schemaVersion()) === 0) return
   const target = await readStore(to, readCoverage)
   if (target === null) return
@@ -75,7 +76,7 @@ async function refuseUnlikeStores(from: Store, to: StoreAdmin): Promise<void> {
   }
 }
 
-/** Two spellings of a file's path are one store. */
+/** Two spellings of a file's path are the same store. */
 const locationOf = ({ name, isEmbedded }: Store) => (isEmbedded ? resolve(name) : name)
 
 async function copyTable(
@@ -105,7 +106,7 @@ async function copyTable(
   return { table: table.name, rows, sha256: hash.digest('hex') }
 }
 
-/** Replaces the rows of a range, atomically. */
+/** Replaces the rows of a range, in one transaction. */
 export async function replaceRows(
   target: Upkeep,
   table: Table,
@@ -116,7 +117,7 @@ export async function replaceRows(
   await target.write(function* () {
     yield { text: `delete from ${table.name} ${where}`, values: [values] }
     yield { table, rows: rows.map((row) => rowOf(table, row)), areNew: true }
-    // Rows that are gone count, too.
+    // Deleted rows count too.
     return rows.length + 1
   })
 }
@@ -132,7 +133,7 @@ function rowOf({ columns }: Table, cells: readonly TextCell[]): TableRow {
   return row
 }
 
-/** Count and digest of all rows of a table, in the order of the key. */
+/** The number of a table's rows, and their digest in the order of the key. */
 async function digestTable(table: Table, reader: TableReader): Promise<TableDigest> {
   const hash = createHash('sha256')
   let rows = 0

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreLockedError, type WriterOptions } from '../store.ts'
 
-/** Interval at which a standby checks whether the writer has ended. */
+/** How often a standby checks whether the writer has ended. */
 const STANDBY_INTERVAL_MS = 500
 
 /**
- * Waits as a standby until there is no other writer of the store.
+ * Waits as a standby until the store has no other writer.
  *
- * @param tryLock returns the writer's lock; null while another one has it
+ * @param tryLock returns the writer's lock; null if another writer has it
  *
- * @throws {StoreLockedError} if it is not to wait, and there is one.
+ * @throws {StoreLockedError} if there is another writer, and `isImpatient`.
  */
 export async function awaitLock<Lock>(
   name: string,

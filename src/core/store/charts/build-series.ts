@@ -28,13 +28,13 @@ import { readCounted, readEnds, type SeriesRun } from '../queries/counted-points
 import { asMutation, type Mutation, type Write } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
-/** Buckets read or written at a time. */
+/** Number of buckets read or written at a time. */
 const CHUNK_BUCKETS = 2_000
 
 /** A row of `funding_period_series`. */
 export type BucketRow = RowOf<typeof seriesTable>
 
-/** Buckets of a shorter length, as those of the next one are built from them. */
+/** The buckets of a length, from which those of the next longer one are built. */
 const READ_SHORTER_BUCKETS = `
   select ${textOf('bucket')}, cast(seq as text), cast(points as text),
     price_first, price_last, price_minimum, price_maximum, twap_first, twap_last, twap_minimum, twap_maximum
@@ -61,19 +61,19 @@ export function lockSeries({ market, source }: SeriesRun): Write {
 }
 
 /**
- * Builds the stale buckets of a run, and all that its last point has closed; answers to readers do not change. Only the
- * writer of points may advance the built end, because others do not know of points that are being written.
+ * Builds the stale buckets of a run, and all that its last point has completed. Answers to readers do not change. Only the
+ * writer of points may advance the built end, because others do not see points that are being written.
  *
  * @param onPoint called with each point read
  *
- * @returns the shortest bucket up to which all are built
+ * @returns the first of the shortest buckets that is not built
  */
 export function* buildSeries(run: SeriesRun, onPoint?: () => void): Mutation<bigint> {
   const ends = yield* asMutation(readEnds(run))
   return yield* buildUpTo(run, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
 }
 
-/** Builds the stale buckets of a run, beside a writer of points. */
+/** Builds the stale buckets of a run. It may run beside a writer of points. */
 export function* rebuildSeries(run: SeriesRun): Mutation<void> {
   yield* buildUpTo(run, FIRST_BASE)
 }
@@ -97,7 +97,7 @@ function* buildUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Mutatio
   return to
 }
 
-/** The buckets of a length that share time with ranges of the shortest ones and end by `to`. */
+/** The buckets of a length that overlap ranges of the shortest ones and end by `to`. */
 function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint): BucketRange[] {
   const end = indexAt(to, level.seconds / BASE.seconds)
   return bucketRanges(level, ranges)
@@ -105,7 +105,7 @@ function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint):
     .filter((range) => range.from < range.to)
 }
 
-/** Writes the rows that a query adds while it continues. */
+/** Writes the rows that a query adds, while it continues. */
 function* writing(query: (add: (row: BucketRow) => void) => Query<void>): Mutation {
   const rows: BucketRow[] = []
   const running = query((row) => rows.push(row))
@@ -120,10 +120,10 @@ function* writing(query: (add: (row: BucketRow) => void) => Query<void>): Mutati
 }
 
 /**
- * The buckets of a length in a range, in their order, each as its row: the shortest ones from the points, others from the
- * stored ones of the next shorter length.
+ * The buckets of a length in a range, in order, as rows: the shortest ones from the points, others from the stored buckets
+ * of the next shorter length.
  *
- * @param add called with each once it is complete
+ * @param add called with each bucket once it is complete
  */
 export function* bucketRows(
   run: SeriesRun,
@@ -192,7 +192,7 @@ function bucketRow(run: SeriesRun, level: Level, index: bigint, bucket: Bucket):
 
 const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]
 
-/** A bucket as {@link READ_SHORTER_BUCKETS} gives it. */
+/** A bucket from a row of {@link READ_SHORTER_BUCKETS}. */
 function bucketFrom([, seq, points, ...texts]: Row): Bucket {
   const [first, last, minimum, maximum, ...twap] = texts as (string | null)[]
   return {

@@ -5,26 +5,26 @@ import { seriesStaleTable } from '../../resources/funding-period-data-points/tab
 import type { SeriesRun } from '../queries/counted-points.ts'
 import type { Mutation } from '../queries-protocol.ts'
 
-/** Changes no further apart than so many buckets are one range. */
+/** Changes are joined to one range if no more buckets than this are between them. */
 const SLACK = 20n
 
-/** Maximum number of ranges of one commit; more are joined, because a reader reads each separately. */
+/** Maximum number of ranges of one commit. Others are joined, because a reader reads each separately. */
 const MOST_RANGES = 16
 
-/** Reading a separate range takes about as long as so many points. */
+/** Reading one range takes about as long as reading this many points. */
 const POINTS_OF_RANGE = 1_000
 
-/** How many points a run has between two times, the first included. */
+/** The number of a run's points between two times, of which the first is included. */
 export const COUNT_POINTS = `
   select count(*) from funding_period_data_points
   where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4`
 
 /**
- * Marks the buckets that changes of a run's points make stale.
+ * Marks the buckets that have become stale because points of a run have changed.
  *
- * @param timestamps those of points that are new, changed or gone, all of them in built buckets, in order
+ * @param timestamps times of points that are new, changed or deleted, ascending, all in built buckets
  *
- * @returns how many points readers read instead, or an equivalent number
+ * @returns the number of points that readers read instead, plus what reading their ranges costs in points
  */
 export function* markStale({ market, source }: SeriesRun, timestamps: readonly bigint[]): Mutation<number> {
   const stale = staleRanges(timestamps)
@@ -51,7 +51,7 @@ export function* markStale({ market, source }: SeriesRun, timestamps: readonly b
   return counts.reduce((sum, [row]) => sum + Number(row![0]) + POINTS_OF_RANGE, 0)
 }
 
-/** The buckets of some times, in at most {@link MOST_RANGES} ranges: the nearest are joined. */
+/** The buckets that contain these times, in at most {@link MOST_RANGES} ranges: the nearest are joined. */
 function staleRanges(timestamps: readonly bigint[]): BucketRange[] {
   const changed = [...new Set(timestamps.map(baseAt))].map((from) => ({ from, to: from + 1n }))
   let slack = SLACK

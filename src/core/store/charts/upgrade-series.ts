@@ -7,7 +7,7 @@ import { buildSeries } from './build-series.ts'
 /** Points between two reports of progress. */
 const REPORT_POINTS = 1_000_000
 
-/** The mutation that builds the series of an upgraded store, whose schema steps have emptied them. */
+/** The mutation that builds all series of an upgraded store, whose schema steps have emptied them. */
 export function* upgradeSeries(onNotice: (message: string) => void): Mutation {
   const markets = yield* asMutation(readMarketNumbers())
   let pointsRead = 0

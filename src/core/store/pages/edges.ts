@@ -1,18 +1,18 @@
 import type { Row } from '../../model/resource.ts'
 
 /**
- * Edges written by a database, comma-separated, from `start` to `end` of a buffer. The bytes around them may be
+ * Edges written by a database, separated by commas, from `start` to `end` of a buffer. The bytes around them may be
  * overwritten: the response is assembled in place, which saves copying a quarter of a megabyte.
  */
 export type WrittenEdges = { bytes: Buffer; start: number; end: number }
 
 /**
- * A page ends before so many bytes of edges, on PostgreSQL of the server's answer: real rows are far smaller, and a store may
- * have others.
+ * Maximum bytes of a page's edges, or on PostgreSQL of the server's answer. Real rows are far smaller, but a store may
+ * contain others.
  */
 export const MAX_PAGE_BYTES = 64 * 1024 * 1024
 
-/** Bytes before the edges, for the beginning of the answer. */
+/** Space before the edges for the beginning of the answer, in bytes. */
 export const HEAD_ROOM = 64
 
 const BETWEEN = Buffer.from(',{"node":')
@@ -24,7 +24,7 @@ const CURSOR_END = Buffer.from('"}')
  *
  * @param bytes {@link HEAD_ROOM} arbitrary bytes, then the edges; or empty
  * @param count number of edges: at most `limit` + 1
- * @param reversed whether the last row read is first
+ * @param reversed whether the row that was read last comes first
  */
 export function cutEdges(
   bytes: Buffer,
@@ -40,7 +40,7 @@ export function cutEdges(
   return { edges, more: true }
 }
 
-/** The cursors of the first and the last of some edges; `""` if there is none. */
+/** The cursors of the first and the last edge; `""` if there is none. */
 export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: string; endCursor: string } {
   if (start === end) return { startCursor: '', endCursor: '' }
   const cursorAfter = (at: number) => {
@@ -53,7 +53,7 @@ export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: s
   }
 }
 
-/** Removes the row after a page's last one; there are at most `limit` + 1 rows. */
+/** Removes the row after a page's last one, if there are `limit` + 1 rows. */
 export function cutRows(rows: Row[], limit: number): { rows: Row[]; more: boolean } {
   return { rows: rows.slice(0, limit), more: rows.length > limit }
 }

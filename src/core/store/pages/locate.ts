@@ -6,13 +6,15 @@ import type { KeySpan } from './scan.ts'
 
 /** The ranges that contain a selection's rows. */
 export type Located = {
-  /** The number of the market in scope; null if rows do not use it, or the rows of all markets are requested. */
+  /**
+   * The number of the market in scope; null if the rows do not name it by number, or the rows of all markets are requested.
+   */
   market: bigint | null
-  /** First and last time; null if no table of spans gives them. */
+  /** The first and last time of the rows; null if no table of spans gives them. */
   span: KeySpan | null
 }
 
-/** The filters of a selection whose values a table of spans knows. */
+/** The filters of a selection for whose values a table contains spans. */
 export function filtersBySpan({ filters, storage: { span } }: Resource, selection: Selection): Filter[] {
   return filters.filter(
     ({ name, columns }) =>
@@ -21,9 +23,9 @@ export function filtersBySpan({ filters, storage: { span } }: Resource, selectio
 }
 
 /**
- * Finds the ranges that contain a selection's rows; null if there are none.
+ * Finds the ranges that contain a selection's rows; null if there are no rows.
  *
- * @param known the number of the market, if it is known already
+ * @param known the market's number, if it is cached
  */
 export function* locateRows(resource: Resource, selection: Selection, known?: bigint): Query<Located | null> {
   if (isOfAllMarkets(resource, selection)) return { market: null, span: null }

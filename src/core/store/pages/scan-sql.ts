@@ -5,13 +5,13 @@ import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
 import { type Role, type Slots, templateOf } from './statement-template.ts'
 
-/* The SQL of a scan that both databases take. */
+/* The SQL of a scan, for both databases. */
 
-/** Hints for the database about a scan; they never change a result. */
+/** Hints for a database about a scan. They never change a result. */
 type Hints = {
-  /** Whether each part gets the limit, which would otherwise be read and sorted whole. */
+  /** Whether each part has the limit. Without it a part would be read and sorted as a whole. */
   limitsParts: boolean
-  /** Tells the planner that few rows meet a condition, or hardly any. */
+  /** Tells the planner that few rows match a condition, or hardly any. */
   few: (condition: string, isRare: boolean) => string
   /** Tells the planner that most rows meet a condition: it had better read in the order of the list. */
   most: (condition: string) => string
@@ -24,8 +24,8 @@ export const POSTGRES_HINTS: Hints = {
 }
 
 /**
- * SQLite merges sorted parts as it reads them. It would rather read by the table's key than by a column's index, and
- * a range of a column of the key whole, to sort it.
+ * SQLite merges sorted parts while it reads them. Without the hints it prefers the table's key to a column's index, and
+ * reads a range of a column of the key whole, to sort it.
  */
 export const SQLITE_HINTS: Hints = {
   limitsParts: false,
@@ -33,23 +33,24 @@ export const SQLITE_HINTS: Hints = {
   most: (condition) => `likely(${condition})`,
 }
 
-/** The columns of a row, as they are read: integers of 64 bits and digits as text. */
+/** The columns of a row as they are selected: 64-bit integers and digits as text. */
 export function columnList({ storage }: Resource): string {
   return storage.columns
     .map(({ name, type }) => (type === 'int64' || type === 'digits' ? textOf(name) : name))
     .join(', ')
 }
 
+/** The columns of a row without casts. */
 export const columnNames = ({ storage }: Resource) => storage.columns.map(({ name }) => name).join(', ')
 
-/** The text after `from` that reads a resource's rows under the name of its table. */
+/** The text after `from` that gives a resource's rows the name of its table. */
 export function fromClause({ storage }: Resource): string {
   return storage.from === undefined ? storage.table : `(${storage.from}) as ${storage.table}`
 }
 
 /**
- * The statement that reads the first `limit` rows of a scan, in its direction: one range of the table's key,
- * or a merge of one such range for each of its parts.
+ * The statement that reads the first `limit` rows of a scan, in its direction: one range of the table's key, or several
+ * such ranges that are merged, one for each of its parts.
  */
 export function pageStatement(scan: Scan, limit: number, hints: Hints): Statement {
   return templateOf(`rows ${hints.limitsParts}`, scan, (slots) => {
@@ -60,7 +61,7 @@ export function pageStatement(scan: Scan, limit: number, hints: Hints): Statemen
   })({ scan, limit })
 }
 
-/** The select of a scan's first rows, in its direction, which merges its parts. */
+/** The select of a scan's first rows, in its direction. It merges the scan's parts. */
 export function rowsText(
   scan: Scan,
   slots: Slots,
@@ -78,14 +79,14 @@ export function rowsText(
   return `${merged.join('\nunion all\n')} order by ${orderBy(scan)} ${limited}`
 }
 
-/** A bare placeholder would have SQLite prepare the statement anew for each value. */
+/** With a bare placeholder, SQLite would prepare the statement anew for each value. */
 function limitOf(slots: Slots): string {
   return `limit cast(${slots.add('limit', ({ limit }) => BigInt(limit))} as bigint)`
 }
 
-/** The expression for whether a scan holds any row: true or 1. */
+/** The expression for whether a scan has any row: true or 1. */
 export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): string {
-  // The last run first: it is the longest, and nearly always the answer.
+  // The last series comes first: it is the longest, and nearly always has a row.
   const from = fromClause(scan.resource)
   const parts = scanParts(scan)
     .toReversed()
@@ -94,13 +95,13 @@ export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): 
 }
 
 /**
- * A part of a scan that an index gives in the order of the key: a run, and one column of each filter by several. No row
- * is in two parts.
+ * A part of a scan that an index returns in the order of the key: one series, and for each filter with several columns one
+ * of these. No row is in two parts.
  */
 export type ScanPart = {
-  /** The value of the column of the runs, if the resource has any. */
+  /** The value of the column that distinguishes series, if the resource has series. */
   run?: string
-  /** By the filter's name, the first of its columns that matches. */
+  /** For each filter, by its name, the first of its columns that matches. */
   matching: Readonly<Record<string, number>>
 }
 
@@ -120,12 +121,12 @@ function scanParts({ resource: { storage, filters }, selection }: Scan): ScanPar
   return parts
 }
 
-/** The part whose rows conditions select, and hints about them. */
+/** The part whose rows the conditions select, and the hints about them. */
 type Within = { part: ScanPart } & Pick<Hints, 'few' | 'most'>
 
 const WITHIN_ALL_ROWS: Within = { part: { matching: {} }, ...POSTGRES_HINTS }
 
-/** The conditions of the filters of a selection, in one of its parts or of all rows. */
+/** The conditions of a selection's filters, for one of its parts or for all rows. */
 export function filterConditions(
   { resource, selection }: Pick<Scan, 'resource' | 'selection'>,
   placeholderOf: (filter: FilterName) => string,
@@ -150,12 +151,12 @@ export function filterConditions(
       )
     }
   }
-  // As a literal, so that the planner knows that it is one value.
+  // A literal tells the planner that there is one value.
   if (run !== undefined) conditions.push(`${FILTERS[runs!.filter].columns[0]} = ${run}`)
   return conditions
 }
 
-/** The conditions of a selection: its market, its filters, and the resource's fixed conditions. */
+/** The conditions of a selection: its market, its filters, and the resource's fixed condition. */
 export function selectionConditions(
   asked: Pick<Scan, 'resource' | 'selection' | 'market'>,
   placeholderOf: (value: 'market' | FilterName) => string,
@@ -185,7 +186,7 @@ function where(scan: Scan, slots: Slots, part: ScanPart, { few, most }: Hints, r
     (name) => slots.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
     { part, few, most },
   )
-  // An id that a filter fixes equals the cursor's, and is not compared.
+  // An id that a filter fixes is the same as in the cursor, and is not compared.
   const compared = resource.key.flatMap(({ column, type }, index) =>
     type === 'id' && fixingFilter(resource, selection, column) !== undefined ? [] : [{ column, index }],
   )
@@ -208,7 +209,7 @@ function where(scan: Scan, slots: Slots, part: ScanPart, { few, most }: Hints, r
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
 }
 
-/** With the table's name before each column: a bare one could mean an output column, of another type. */
+/** Each column has the table's name before it. A bare name could mean an output column, which has another type. */
 export function orderBy(
   { resource, descending }: Pick<Scan, 'resource' | 'descending'>,
   table?: string,

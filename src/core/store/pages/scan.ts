@@ -10,7 +10,7 @@ export type Bound = { key: Key; inclusive: boolean }
 export type Scan = {
   resource: Resource
   selection: Selection
-  /** The number of the market in scope, if the resource's rows name it by that. */
+  /** The number of the market in scope, if the resource's rows name it by number. */
   market: bigint | null
   lower: Bound | null
   upper: Bound | null
@@ -20,18 +20,18 @@ export type Scan = {
 /** The ranges of keys that a page needs. */
 export type PageScans = {
   page: Scan
-  /** The scan of rows at or before the cursor; null without one. */
+  /** The scan of the rows at or before the cursor; null without a cursor. */
   atOrBefore: Scan | null
 }
 
-/** First and last value of the first key column among the rows that a selection can have. */
+/** The first and last value of the first key column in the rows that a selection can have. */
 export type KeySpan = { first: bigint; last: bigint }
 
 /**
- * Turns a page query into ranges of keys: the date range, the span of a filter's rows and the cursor are
- * joined to one lower and one upper end, so that the database walks the page's rows and no others.
+ * Turns a page query into ranges of keys. The date range, the span of a filter's rows and the cursor are joined to one
+ * lower and one upper end, so that the database reads the page's rows and no others.
  *
- * @param market the number of the market in scope, if rows name it by that
+ * @param market the number of the market in scope, if rows name it by number
  */
 export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint | null): PageScans {
   const { resource, selection, descending, cursor } = query
@@ -55,14 +55,14 @@ export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint
   }
 }
 
-/** Whether a selection cannot match any row: an empty or reversed date range, or a value that no row can have. */
+/** Whether no row can match a selection: its date range is empty or reversed, or a value is one that no row can have. */
 export function selectsNothing({ filters }: Resource, selection: Selection): boolean {
   const { from, to } = selection
   if (from !== undefined && to !== undefined && from >= to) return true
   return filters.some((filter) => matchesNothing(filter, selection[filter.name]))
 }
 
-/** The lowest key with a value in its first column, whatever the others hold: integers there are never negative. */
+/** The lowest key with a value in its first column. The other integers of keys are never negative. */
 function firstKeyOf({ key }: Resource, value: bigint): Key {
   return [value, ...key.slice(1).map(({ type }) => (type === 'id' || type === 'text' ? '' : 0n))]
 }
@@ -75,7 +75,7 @@ function earlier(a: bigint | undefined, b: bigint | undefined): bigint | undefin
   return a === undefined || (b !== undefined && b < a) ? b : a
 }
 
-/** The stricter of two ends: the greater key of lower ends, the smaller one of upper ends. */
+/** The stricter of two ends: the greater of two lower ends, the smaller of two upper ends. */
 function narrower(end: 'lower' | 'upper', a: Bound | null, b: Bound): Bound {
   if (a === null) return b
   const order = compareResourceKeys(a.key, b.key)

@@ -2,10 +2,10 @@ import type { KeyValue } from '../../model/resource.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
 
-/** Sources of a statement's values: a scan, and the scan of rows at or before its cursor. */
+/** The sources of a statement's values: a scan, and the scan of rows at or before its cursor. */
 type Inputs = { scan: Scan; limit: number; atOrBefore?: Scan | null }
 
-/** Which of two scans of the same selection a condition is of. */
+/** Which of the two scans a condition belongs to; both have the same selection. */
 export type Role = 'scan' | 'atOrBefore'
 
 /** Gives the value of a placeholder. */
@@ -14,9 +14,9 @@ type Slot = (inputs: Inputs) => KeyValue
 const templates = new Map<string, (inputs: Inputs) => Statement>()
 
 /**
- * The statement for every scan of the same shape: its text is put together once.
+ * The statement for all scans of the same shape, whose text is composed once.
  *
- * @param kind distinguishes it from the other statements of such a scan
+ * @param kind distinguishes it from other statements for such a scan
  */
 export function templateOf(
   kind: string,
@@ -35,7 +35,10 @@ export function templateOf(
   return template
 }
 
-/** Key of the statements of scans. Filters are bound as values, but the filter of runs is part of the text. */
+/**
+ * The key by which statements of scans are cached. Filters are bound as values, but the one that chooses a series is part
+ * of the text.
+ */
 export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
   let shape = `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive}`
   for (const { name } of resource.filters) {

@@ -4,12 +4,12 @@ import { StoreError } from '../store.ts'
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
 export type PostgresAddress = {
-  /** Its name for people, without password. */
+  /** Its name for people, without a password. */
   name: string
-  /** Database and schema alone: `postgres:///markets?schema=lyra`. */
+  /** Only the database and the schema: `postgres:///markets?schema=lyra`. */
   publicName: string
   schema: string
-  /** Options of every connection. */
+  /** The options of every connection. */
   config: ClientConfig
 }
 
@@ -18,7 +18,7 @@ export function isPostgresAddress(name: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(name)
 }
 
-/** Parameters of an address that anyone may see; all others may hold a secret. */
+/** Parameters that anyone may see; all others may contain a secret. */
 const SHOWN_PARAMETERS = [
   'application_name',
   'channel_binding',
@@ -33,7 +33,7 @@ const SHOWN_PARAMETERS = [
   'uselibpqcompat',
 ]
 
-/** The name of an address for people, without what may be secret. */
+/** An address as a name for people, without anything that may be secret. */
 export function withoutPassword(address: URL): string {
   const url = new URL(address)
   url.password = ''
@@ -44,10 +44,10 @@ export function withoutPassword(address: URL): string {
 }
 
 /**
- * Reads `postgres://user:password@host:port/database?schema=lyra`; other parameters are libpq's (`sslmode`,
- * `host`, ...). `PGPASSWORD` and `~/.pgpass` count if the address has no password.
+ * Parses `postgres://user:password@host:port/database?schema=lyra`; other parameters are libpq's (`sslmode`, `host`, ...).
+ * If the address has no password, `PGPASSWORD` and `~/.pgpass` are used.
  *
- * @throws {StoreError} for an invalid address, or a schema that is not a plain name.
+ * @throws {StoreError} for an invalid address, and for a schema that is not a plain name.
  */
 export function parsePostgresAddress(text: string): PostgresAddress {
   if (!URL.canParse(text)) {

@@ -6,7 +6,7 @@ import { onConnection, writerConfig } from './connection.ts'
 export async function backupAdvice(address: PostgresAddress, file: string): Promise<string> {
   const { name, schema } = address
   const url = new URL(name)
-  // The parameter `schema` is ours, not libpq's.
+  // The parameter `schema` is Lyra's, not libpq's.
   url.searchParams.delete('schema')
   return (
     `${name}: back up a PostgreSQL store with its own tools: ` +
@@ -24,7 +24,9 @@ function restoreSteps(name: string, url: URL, file: string): string {
   )
 }
 
-/** Also false if the server cannot be asked, because the commands are printed in any case. */
+/**
+ * Whether the store is on a cluster. Also false if the server is unreachable, because the commands are printed in any case.
+ */
 function isOnCluster(address: PostgresAddress): Promise<boolean> {
   return onConnection(
     writerConfig(address),

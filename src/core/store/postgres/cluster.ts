@@ -4,9 +4,13 @@ import type { ClusterFaults } from '../inspection.ts'
 import { TABLES } from '../schema/tables.ts'
 import { type Queryable, queryRows } from './connection.ts'
 
-/* On a Citus cluster a commit is not atomic for readers: rows on the coordinator are visible first, rows on a worker only when it has processed the commit. So rows are committed first; once they are visible everywhere, the store head and the changes follow, which are stored on the coordinator only (publication.ts). */
+/*
+ * On a Citus cluster a commit is not atomic for readers: rows on the coordinator are visible first, rows on a worker only
+ * once it has processed the commit. Therefore rows are committed first. Once they are visible everywhere, the store head
+ * and the changes follow, which are stored only on the coordinator (publication.ts).
+ */
 
-/** Stores the pending publication of committed rows, and the session that committed them. */
+/** The table of the pending publication of committed rows, with the session that has committed them. */
 export const MAKE_UNPUBLISHED = `
   create table if not exists unpublished (
     id smallint primary key check (id = 1),
@@ -20,7 +24,7 @@ export async function hasCitus(client: Queryable): Promise<boolean> {
   return row![0] !== null
 }
 
-/** Whether the tables are spread over the machines of a cluster (distribute.ts). */
+/** Whether the tables are distributed over the machines of a cluster (distribute.ts). */
 export async function isSpread(client: Queryable, schema: string): Promise<boolean> {
   const [row] = await queryRows(client, 'select to_regclass($1)::text', [`${schema}.unpublished`])
   return row![0] !== null
@@ -49,7 +53,7 @@ export async function readClusterFaults(client: Queryable, schema: string): Prom
   }
 }
 
-/** Citus warns with this if a worker that promised to commit is unreachable. */
+/** Citus's warning that a worker is unreachable after it has promised to commit. */
 const UNSETTLED = /^failed to commit transaction on /
 
 const SETTLE = 'select recover_prepared_transactions()'
@@ -58,15 +62,15 @@ const SETTLE = 'select recover_prepared_transactions()'
 const READ_UNSETTLED = `
   select count(*)::int from pg_dist_transaction where gid like concat('citus\\_0\\_', $1::int, '\\_%')`
 
-/** SQLSTATE of a function that the user may not run. */
+/** SQLSTATE of a function that the user may not call. */
 const NOT_ALLOWED = '42501'
 
 const SETTLE_RETRY_MS = 500
 
-/** Ends the wait, and reports it. */
+/** How a wait ends early, and how it is reported. */
 export type WaitOptions = { signal?: AbortSignal | undefined; onNotice?: (message: string) => void }
 
-/** Commits rows on a cluster; returns once they are seen on all workers. */
+/** Commits rows on a cluster. Returns once all workers show them. */
 export async function commitEverywhere(client: Client, waiting: WaitOptions = {}): Promise<void> {
   const warnings: string[] = []
   const listen = ({ message = '' }: { message?: string | undefined }) => {
@@ -85,8 +89,8 @@ export async function commitEverywhere(client: Client, waiting: WaitOptions = {}
 }
 
 /**
- * Waits until workers have processed a session's commits. They are asked to or, if the user may not, the coordinator
- * does so every `citus.recover_2pc_interval`.
+ * Waits until workers have processed a session's commits. It asks them to; if the user may not do so, the coordinator does
+ * it every `citus.recover_2pc_interval`.
  */
 export async function settle(client: Client, session: number, { signal }: WaitOptions): Promise<void> {
   if (!(await hasCitus(client))) return

@@ -2,26 +2,26 @@ import type { Client } from 'pg'
 import { isConnectionLost, isLimitReached } from './errors.ts'
 
 type ConnectionPoolOptions = {
-  /** Opens a connection on which statements are sent ahead of earlier answers. */
+  /** Opens a connection on which statements can be sent before earlier ones are answered. */
   connect: () => Promise<Client>
   /** Maximum number of connections. */
   most: number
-  /** Maximum number of those that are shared. The others are for reads that need a connection of their own. */
+  /** Maximum number of shared connections. The others are for reads that need a connection of their own. */
   mostShared: number
-  /** Called with the number of open connections when the server has refused a further one because it has too many. */
+  /** Called when the server has refused a connection because it has too many, with the number of open ones. */
   onLimit: (open: number) => void
 }
 
 /** A connection of the pool. */
 type PooledConnection = {
   opened: Promise<Client>
-  /** When its unanswered reads began, milliseconds, oldest first. */
+  /** When each unanswered read began, milliseconds, oldest first. */
   began: number[]
-  /** Whether one read alone uses it, or will once earlier ones are done. */
+  /** Whether one read alone uses it, or will use it once earlier reads are done. */
   isExclusive: boolean
-  /** Called once the reads that began before an exclusive one are done; null if none waits. */
+  /** Called once the reads before an exclusive one are done; null if no exclusive read waits. */
   onDrained: (() => void) | null
-  /** Closes it once it has been idle for long; null before its first exclusive read. */
+  /** Closes it after a long idle time; null before its first exclusive read. */
   idleTimer: NodeJS.Timeout | null
 }
 
@@ -32,31 +32,31 @@ type WaitingRead = { give(connection: PooledConnection): void; fail(error: Error
 type WaitingReads = Set<WaitingRead>
 
 /**
- * A connection is skipped while one of its reads has waited this long. As long as none has, a single connection does
- * all the work: one busy server process answers half as many pages again as four that are woken for each.
+ * A connection is not used for a further read while one of its reads has waited this long. Until then a single connection
+ * does all the work: one busy server process answers 1.5 times as many pages as four that must be woken for each.
  */
 const LATE_MS = 10
 
-/** How long no further connection is opened after the server had too many. */
+/** How long no connection is opened after the server had too many. */
 const LIMIT_MS = 1_000
 
 /** How long a read waits for a connection while no further one can be opened. */
 const MAX_CONNECTION_WAIT_MS = 5_000
 
-/** Connections beyond those that are shared are closed once they were idle for so long. */
+/** Connections beyond the shared ones are closed after this idle time. */
 const IDLE_MS = 10_000
 
 /**
- * The connections of one reader. They are opened as they are needed, and stay open until they are lost. If the server has
- * too many, the open ones do all the work. Waiting reads get connections in order of arrival; before, each had its turn
- * among those of other addresses.
+ * The connections of one reader. They are opened as necessary, and stay open until they are lost. If the server has too
+ * many, the open ones do all the work. Waiting reads get connections in order of arrival; fairness between client addresses
+ * is ensured before, in the queue of the service.
  */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions
   readonly #connections = new Set<PooledConnection>()
   readonly #waitingExclusive: WaitingReads = new Set()
   readonly #waitingShared: WaitingReads = new Set()
-  /** Until when no further connection is opened. */
+  /** No connection is opened before this time. */
   #limitedUntil = 0
   #isClosed = false
 
@@ -75,7 +75,7 @@ export class ConnectionPool {
 
   /**
    * Runs a read on a connection that nobody else uses meanwhile. After an error the connection is closed, which ends a
-   * transaction that was left open.
+   * transaction that may be open.
    *
    * @throws as {@link ConnectionPool.shared}.
    */
@@ -94,7 +94,7 @@ export class ConnectionPool {
     })
   }
 
-  /** Refuses reads from now on, those that wait, too, and closes all connections. */
+  /** Rejects all reads from now on, also those that wait, and closes all connections. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const { fail } of [...this.#waitingExclusive, ...this.#waitingShared]) fail(closedError())
@@ -103,7 +103,7 @@ export class ConnectionPool {
     await Promise.all(all.map(({ opened }) => opened.then((client) => client.end()).catch(() => {})))
   }
 
-  /** Runs `work` on a connection; on an open one if the server refuses a new one. */
+  /** Runs `work` on a connection. If the server refuses a new one, it uses an open one. */
   async #run<T>(
     queue: WaitingReads,
     work: (client: Client, connection: PooledConnection) => Promise<T>,
@@ -133,9 +133,10 @@ export class ConnectionPool {
   }
 
   /**
-   * Waits for a connection, on which the read then counts as begun.
+   * Waits for a connection and starts a read on it.
    *
-   * @throws if none is free in time, or the pool is closed: a connection opened then would keep the process alive.
+   * @throws if no connection is free in time, or the pool is closed: a connection that is opened then would keep the
+   *   process alive.
    */
   async #begin(queue: WaitingReads): Promise<{ connection: PooledConnection; began: number }> {
     if (this.#isClosed) throw closedError()
@@ -155,7 +156,7 @@ export class ConnectionPool {
     queue.add(waiting)
     this.#serveWaiting()
     if (!queue.has(waiting)) return promise
-    // The server does not announce that it has room again.
+    // The server does not announce when it accepts connections again.
     const again = setInterval(() => this.#serveWaiting(), LIMIT_MS)
     const late = setTimeout(
       () => reject(Object.assign(new Error('no connection is free'), { code: '53300' })),
@@ -183,7 +184,7 @@ export class ConnectionPool {
     }
   }
 
-  /** The first connection that keeps up, otherwise a new one, or beyond the maximum the one with the fewest reads. */
+  /** The first connection without a late read, otherwise a new one; at the maximum, the one with the fewest reads. */
   #chooseShared(): PooledConnection | null {
     const now = performance.now()
     const shared = [...this.#connections].filter(({ isExclusive }) => !isExclusive)
@@ -194,8 +195,8 @@ export class ConnectionPool {
   }
 
   /**
-   * An idle connection, otherwise a new one, or beyond the maximum the one with the fewest reads, once these are done. One
-   * connection is left for shared reads. Null if the read must wait.
+   * An idle connection, otherwise a new one; at the maximum, the one with the fewest reads, once these are done. One
+   * connection always remains for shared reads. Null if the read must wait.
    */
   #takeExclusive(): PooledConnection | null {
     const { most, mostShared } = this.#options
@@ -223,7 +224,7 @@ export class ConnectionPool {
       idleTimer: null,
     }
     this.#connections.add(connection)
-    // The read that it was opened for gets the error.
+    // The read for which it was opened gets the error.
     connection.opened.then(
       (client) => client.once('end', () => this.#remove(connection)),
       () => this.#remove(connection),
@@ -236,7 +237,7 @@ export class ConnectionPool {
     this.#serveWaiting()
   }
 
-  /** Closes a connection that is idle for a while, unless no more are open than are shared. */
+  /** Closes a connection after an idle time, if more connections are open than are shared. */
   #closeOnceIdle(connection: PooledConnection, client: Client): void {
     if (connection.idleTimer !== null) clearTimeout(connection.idleTimer)
     connection.idleTimer = setTimeout(() => {
@@ -259,7 +260,7 @@ function leastBusyOf(connections: readonly PooledConnection[]): PooledConnection
   return least
 }
 
-/** Resolves once the reads are done that began before an exclusive one. */
+/** Waits until the reads that began before an exclusive one are done. */
 async function drained(connection: PooledConnection): Promise<void> {
   if (connection.began.length <= 1) return
   await new Promise<void>((resolve) => {

@@ -12,8 +12,8 @@ const READ_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 120_000
 
 /**
- * A page reads along an index, whatever the planner estimates: it must not gather rows before returning the first. A
- * merge with a condition's rows would start at the first of them, however deep the page is.
+ * A page reads along an index, whatever the planner estimates, because it must not collect rows before it returns the
+ * first. A merge join with a condition's rows would start at the first of them, however far on the page begins.
  */
 const WALK_SETTINGS = {
   enable_bitmapscan: 'off',
@@ -24,16 +24,22 @@ const WALK_SETTINGS = {
   jit: 'off',
 }
 
-/** The same few statements need not be planned repeatedly; but a cluster finds the machine of a market by planning. */
+/**
+ * The same few statements need not be planned each time. On a cluster they must be, because planning finds the machine of a
+ * market.
+ */
 const PLAN_ONCE = { plan_cache_mode: 'force_generic_plan' }
 
-/** Options of a connection, and its session's settings: set by statement, since a pooler may drop startup settings. */
+/**
+ * Options of a connection, and settings of its session. Settings are made by a statement, because a pooler may drop those
+ * of the start.
+ */
 export type SessionConfig = ClientConfig & { pipeline: boolean; session: Readonly<Record<string, string>> }
 
 /**
- * Options of readers' connections: statements of one page are sent at once.
+ * Options of readers' connections: the statements of one page are sent at once.
  *
- * @param spread whether the tables are spread over a cluster (cluster.ts)
+ * @param spread whether the tables are distributed over a cluster (cluster.ts)
  */
 export function readerConfig({ config, schema }: PostgresAddress, spread: boolean): SessionConfig {
   return {
@@ -51,8 +57,8 @@ export function readerConfig({ config, schema }: PostgresAddress, spread: boolea
 }
 
 /**
- * Options of writers' connections: independent statements are sent at once. The server must notice
- * within seconds that a writer's machine is gone, so that another one can take over.
+ * Options of writers' connections: independent statements are sent at once. The server must notice within seconds if a
+ * writer's machine is gone, so that another one can take over.
  */
 export function writerConfig({ config, schema }: PostgresAddress): SessionConfig {
   return {
@@ -69,10 +75,14 @@ export function writerConfig({ config, schema }: PostgresAddress): SessionConfig
   }
 }
 
-/** The driver and its extensions; loaded with the first connection, since not every store needs them. */
+/** The driver and its extensions. Loaded with the first connection, because not every store needs them. */
 let driver: (typeof import('pg') & typeof import('./prepared-read.ts')) | null = null
 
-/** The driver that a connection has been opened with. */
+/**
+ * The driver.
+ *
+ * @throws if no connection has been opened yet.
+ */
 export function openedDriver(): NonNullable<typeof driver> {
   if (driver === null) throw new TypeError('no connection has been opened')
   return driver
@@ -87,7 +97,7 @@ export async function loadDriver(): Promise<NonNullable<typeof driver>> {
 /**
  * Opens a connection that stays open.
  *
- * @throws if a pooler gives each transaction another session, or the session does not keep its settings.
+ * @throws if a pooler gives each transaction another session, or if the session does not keep its settings.
  */
 export async function connect(config: SessionConfig): Promise<Client> {
   const client = await createClient(config)
@@ -106,23 +116,24 @@ export async function connect(config: SessionConfig): Promise<Client> {
 async function createClient(config: ClientConfig): Promise<Client> {
   const { Client } = await loadDriver()
   const client = new Client(config)
-  // The next statement notices that an idle connection was lost.
+  // The next statement notices the loss of an idle connection.
   client.on('error', () => {})
   return client
 }
 
-/** Checks of addresses, by the address: each is made once. */
+/** The checks for poolers, by address: each address is checked once. */
 const poolChecks = new Map<string, Promise<void>>()
 
 /**
- * Which of two connections are asked, in turn: without a rhythm, so that a pooler that gives each statement the next of its
- * sessions is noticed, too.
+ * The sequence in which two connections are used. It has no rhythm, so that a pooler that gives each statement the next of
+ * its sessions is noticed too.
  */
 const ASKED = [0, 1, 0, 0, 1, 1, 0, 1, 1, 0] as const
 
 /**
- * Refuses a pooler in transaction or statement mode before anything is set: settings would reach the sessions of others, and
- * locks would be shared with them. There one session of the server serves several connections, or several serve one.
+ * Refuses a pooler in transaction or statement mode, before any setting is made: settings would reach other clients'
+ * sessions, and locks would be shared with them. With such a pooler, one server session serves several connections, or
+ * several serve one.
  */
 async function refuseTransactionMode(config: SessionConfig): Promise<void> {
   const address = String(config.connectionString)
@@ -130,7 +141,7 @@ async function refuseTransactionMode(config: SessionConfig): Promise<void> {
   if (check === undefined) {
     check = checkSessions(config)
     poolChecks.set(address, check)
-    // After any other fault it is made again.
+    // After any other fault the address is checked again.
     check.catch(() => poolChecks.delete(address))
   }
   await check
@@ -157,7 +168,7 @@ async function checkSessions({ session: _, ...config }: SessionConfig): Promise<
   }
 }
 
-/** Changes settings, and checks by another statement whether they persist. */
+/** Makes the settings, and checks with another statement whether they persist. */
 async function prepareSession(client: Client, session: SessionConfig['session']): Promise<void> {
   const names = Object.keys(session)
   if (names.length === 0) return
@@ -174,7 +185,7 @@ async function prepareSession(client: Client, session: SessionConfig['session'])
   )
 }
 
-/** Runs `work` on a connection that is closed afterwards. */
+/** Runs `work` on a connection, and closes it. */
 export async function onConnection<T>(
   config: SessionConfig,
   work: (client: Client) => Promise<T>,
@@ -187,15 +198,16 @@ export async function onConnection<T>(
   }
 }
 
-/** Anything that runs statements. */
+/** Anything that can run statements. */
 export type Queryable = Pick<Client, 'query'>
 
 const names = new Map<string, string>()
 
 /**
- * Rows of a statement, each an array of its columns; prepared once a connection, by its text.
+ * The rows of a statement, each as an array of its columns. The statement is prepared once for each connection, by its
+ * text.
  *
- * @throws {AnswerTooLongError} if the answer has more than `maxBytes`; the connection is closed then.
+ * @throws {AnswerTooLongError} if the answer has more than `maxBytes`; the connection is then closed.
  */
 export async function queryRows(
   client: Queryable,
@@ -225,7 +237,7 @@ function encode(value: Cell): string | null {
   return value === null ? null : String(value)
 }
 
-/** Writes a transaction's changes after its other statements: other transactions that do so wait for its end. */
+/** Writes a transaction's changes, after its other statements: other transactions that get there wait for its end. */
 export async function writeChanges(client: Queryable, changes: readonly Change[] | null): Promise<void> {
   await Promise.all([
     client.query('lock table changes in exclusive mode'),

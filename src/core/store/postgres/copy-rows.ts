@@ -11,11 +11,10 @@ type CopyConnection = Connection & {
 }
 
 /**
- * Inserts rows by `copy`, for which the server takes less time than for an insert. None may be there already.
+ * Inserts rows with `copy`, which takes the server less time than an insert. None may be stored already.
  *
- * The statement and its rows are sent at once, as all else on a connection: pg-copy-streams would wait for the server in
- * between, and the driver refuses it if statements are sent ahead. A server that refuses the statement skips
- * the rows.
+ * The statement and its rows are sent at once, as everything on a connection. pg-copy-streams would wait for the server in
+ * between, and the driver refuses it if statements are sent ahead. If the server refuses the statement, it skips the rows.
  */
 export async function copyRows(
   client: Queryable,
@@ -42,7 +41,7 @@ export async function copyRows(
   })
 }
 
-/** Rows in the text format of `copy`, as bytes: joined as texts, thousands would leave as many objects as they have cells. */
+/** Rows in the text format of `copy`, as bytes. Joining texts would create as many objects as the rows have cells. */
 function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer {
   let bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   let length = 0
@@ -51,13 +50,13 @@ function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer 
   for (const row of rows) {
     for (let at = 0; at < columns.length; at++) {
       const cell = row[columns[at]!.name]!
-      // Markets, periods and blocks are mostly those of the previous row.
+      // Markets, periods and blocks are mostly the same as in the previous row.
       if (cell !== last[at]) {
         last[at] = cell
         texts[at] = cellText(cell)
       }
       const text = texts[at]!
-      // And one for the end of the cell.
+      // And one byte for the end of the cell.
       const most = length + CHARACTER_BYTES * text.length + 1
       if (most > bytes.length) {
         const grown = Buffer.allocUnsafeSlow(2 * most)
@@ -71,7 +70,7 @@ function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer 
   return bytes.subarray(0, length)
 }
 
-/** Writes a text, mostly of ASCII; returns where it ends. */
+/** Writes a text (fast for ASCII); returns the offset of its end. */
 function writeText(bytes: Buffer, start: number, text: string): number {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -86,7 +85,7 @@ const NEWLINE = 0x0a
 
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-/** A cell as `copy` takes it. */
+/** A cell in the text format of `copy`. */
 function cellText(cell: Cell): string {
   if (cell === null) return '\\N'
   if (typeof cell !== 'string') return String(cell)
@@ -96,5 +95,5 @@ function cellText(cell: Cell): string {
 
 const FIRST_BYTES = 64 * 1024
 
-/** The most bytes of a character, counted as JavaScript does, in UTF-8. */
+/** Maximum bytes in UTF-8 of a character, as JavaScript counts characters. */
 const CHARACTER_BYTES = 3

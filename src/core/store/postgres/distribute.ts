@@ -11,7 +11,7 @@ import { writerLockName } from './writer.ts'
 
 const IS_DISTRIBUTED = 'select count(*)::int from pg_dist_partition where logicalrelid = $1::regclass'
 
-/** Rows from before a table was distributed stay local, and invisible. */
+/** Rows that are older than a table's distribution stay local, and are invisible. */
 const HAS_LOCAL_ROWS = 'select (pg_relation_size($1::regclass) > 0)::int'
 
 const LOCK = 'select pg_advisory_lock(hashtextextended($1, 0))'
@@ -22,8 +22,8 @@ type SpreadTable = Table & { spread: Exclude<Table['spread'], 'nowhere'> }
 const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== 'nowhere')
 
 /**
- * Distributes the tables over a Citus cluster by market, with their rows; skips tables that already are. Any number of
- * processes may do so at once.
+ * Distributes the tables and their rows over a Citus cluster, by market; skips tables that already are. Several processes
+ * may run it at once.
  *
  * @throws {StoreError} if the server has no Citus, or a writer is connected.
  */

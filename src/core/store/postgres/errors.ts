@@ -21,12 +21,12 @@ const PASSING = [
 /** Citus's message, as an internal error, if a worker disappears during a statement. */
 const WORKER_LOST = /failure on connection marked as essential|SSL SYSCALL error|server closed the connection/
 
-/** Whether the server refuses a connection because it has too many. */
+/** Whether the server has refused a connection because it has too many. */
 export function isLimitReached(error: unknown): boolean {
   return (error as PostgresError).code === '53300'
 }
 
-/** Whether a statement failed because a row of the same key exists. */
+/** Whether a statement failed because a row with the same key exists. */
 export function isDuplicateKey(error: unknown): boolean {
   return (error as PostgresError).code === '23505'
 }
@@ -46,10 +46,10 @@ const NETWORK = [
   'ERR_SOCKET_CLOSED',
 ]
 
-/** The driver's messages for a lost connection, if there is no code. */
+/** The driver's messages for a lost connection that has no code. */
 const CUT = /connection terminated|connection error|not queryable/i
 
-/** As {@link CUT}, plus the messages for timeouts. */
+/** As {@link CUT}, and the messages for timeouts. */
 const LOST = new RegExp(`${CUT.source}|timeout expired|query read timeout`, 'i')
 
 /** Codes equivalent to {@link CUT}: the server sends `57P01` and `57P02` when it ends a process. */
@@ -68,13 +68,13 @@ const REFUSALS = ['28', '3D', '42501']
 /** SQLSTATEs of damaged tables and indexes. */
 const DAMAGE = ['XX001', 'XX002']
 
-/** Pseudo-code if the driver gives up a connection without one: no password, no encryption. */
+/** Pseudo-code for a connection that the driver gives up without a code: no password, no encryption. */
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
-/** The server's message if it takes this user from this host over TLS only, or not at all. */
+/** The server's message if it accepts this user from this host only over TLS, or not at all. */
 const NO_ENCRYPTION = /pg_hba\.conf.*(?:no encryption|SSL off)/
 
-/** The driver's message if the server asks for a password and none was given. */
+/** The driver's message if the server asks for a password and there is none. */
 const NO_PASSWORD = /client password must be a string/
 
 const SQLSTATE_CAUSES: Record<string, string> = {
@@ -108,7 +108,7 @@ export function isPassing(error: unknown): boolean {
   return NETWORK.includes(code) || PASSING.some((state) => code.startsWith(state))
 }
 
-/** Whether the connection of the error is unusable. */
+/** Whether the connection on which the error occurred is unusable. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, message, severity } = error as PostgresError
   if (code === undefined) return LOST.test(message)
@@ -118,15 +118,15 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Whether an established connection was cut: other open ones may have been cut, too, which shows only when they are
- * used. Timeouts and refused connections do not count.
+ * Whether an established connection was cut. Others may have been cut too, which shows only when they are used. Timeouts
+ * and refused connections do not count.
  */
 export function isConnectionCut(error: unknown): boolean {
   const { code, message } = error as PostgresError
   return isConnectionLost(error) && (code === undefined ? CUT.test(message) : CUT_CODES.includes(code))
 }
 
-/** Tries again if the connection is cut during the work; an unreachable server is reported at once. */
+/** Runs `work` again if the connection is cut during it; an unreachable server is reported at once. */
 export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -140,7 +140,7 @@ export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T
   }
 }
 
-/** Runs `work`; {@link explainPostgresError} explains its faults. */
+/** Runs `work`, and turns its errors into those of {@link explainPostgresError}. */
 export async function withPostgresErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -149,7 +149,7 @@ export async function withPostgresErrors<T>(name: string, work: () => Promise<T>
   }
 }
 
-/** Says why a server lets a user not in; its own text names user, host and encryption. */
+/** Why a server does not accept a user. The server's own text is not shown, because it names user, host and encryption. */
 function rejectedCause(message: string): string {
   const cause = `the server rejects this user or password: ${message.trim()}`
   return NO_ENCRYPTION.test(message)
@@ -157,7 +157,7 @@ function rejectedCause(message: string): string {
     : cause
 }
 
-/** Says what a user lacks the right to, and how it is granted. */
+/** Which right a user does not have, and how to grant it. */
 function deniedCause(message: string): string {
   const table = /permission denied for (?:table|relation) (\w+)/.exec(message)?.[1]
   return table === undefined

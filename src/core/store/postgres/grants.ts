@@ -5,7 +5,7 @@ import { type Queryable, queryRows } from './connection.ts'
 /** What a role, quoted, may do with all tables of a schema: `select, insert`. */
 type Grant = { role: string; rights: string }
 
-/** The tables of a schema, and what others than their owner may do with all of them. */
+/** The tables of a schema, and the rights that other roles than their owner have on all of them. */
 type SharedGrants = { tables: readonly string[]; grants: readonly Grant[] }
 
 const READ_TABLES = `
@@ -24,15 +24,15 @@ const READ_GRANTS = `
   ) granted
   group by role order by role`
 
-/** Reads what others may do with all tables of a schema, before some are added. */
+/** Reads the rights of other roles on all tables of a schema, before tables are added. */
 export async function readSharedGrants(client: Queryable, schema: string): Promise<SharedGrants> {
   const tables = (await queryRows(client, READ_TABLES, [schema])).map(([name]) => String(name))
-  // The table of the version was made by whoever upgraded first, perhaps before the others were granted.
+  // The table with the version may have been created by another user, before the rights were granted.
   const rows = await queryRows(client, READ_GRANTS, [schema, String(tables.length)])
   return { tables, grants: rows.map(([role, rights]) => ({ role: String(role), rights: String(rights) })) }
 }
 
-/** Grants on new tables what others may do with all that were there before. */
+/** Grants on new tables the rights that other roles have on all older ones. */
 export async function grantOnNewTables(
   client: Client,
   schema: string,
@@ -53,7 +53,7 @@ const READ_DENIED = `
   select name from unnest(string_to_array($1, ' ')) name
   where not has_table_privilege(to_regclass($2 || '.' || name), 'select') order by 1 limit 1`
 
-/** The first table of a store that its user may not read; null if there is none. */
+/** The first table of a store that its user may not read; null if it may read all. */
 export async function readDeniedTable(client: Queryable, schema: string): Promise<string | null> {
   const names = TABLES.map(({ name }) => name).join(' ')
   const [row] = await queryRows(client, READ_DENIED, [names, schema])

@@ -11,19 +11,19 @@ import { schemaVersion } from './migrate.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 import { writerLockName } from './writer.ts'
 
-/** Tables with their indexes; a partitioned table's partitions are tables of the schema, too. */
+/** Tables with their indexes. A partitioned table's partitions are tables of the schema too. */
 const bytesText = (size: string) => `
   select coalesce(sum(${size}), 0)::text
   from pg_class where relnamespace = to_regnamespace($1) and relkind = 'r'`
 const TABLE_BYTES = bytesText('pg_total_relation_size(pg_class.oid)')
 
-/** Including all machines of a cluster. Parts on the coordinator are counted with their table. */
+/** The same for all machines of a cluster. Parts on the coordinator are counted with their table. */
 const READ_BYTES_OF_CLUSTER = bytesText(`case
     when exists (select from pg_dist_partition where logicalrelid = pg_class.oid)
     then citus_total_relation_size(pg_class.oid) else pg_total_relation_size(pg_class.oid) end`)
 
 /**
- * Whether a session holds the writer's lock, where from, and the server's process; null on a replica, which does not see the
+ * Whether a session has the writer's lock, its address, and the server's process. Null on a replica, which does not see the
  * primary's sessions.
  */
 const READ_WRITER = `
@@ -46,7 +46,7 @@ const READ_TRIGGERS = `
 const READ_COLUMNS = `
   select table_name || '.' || column_name from information_schema.columns where table_schema = $1`
 
-/** Failures since the statistics were reset; null where checksums are off. */
+/** Failures since the statistics were reset; null if checksums are off. */
 const READ_CHECKSUM_FAILURES = `
   select checksum_failures::int from pg_stat_database where datname = current_database()`
 
@@ -58,6 +58,11 @@ const READ_BTREES = `
     join pg_class on pg_class.oid = indexrelid join pg_am on pg_am.oid = relam
   where relnamespace = to_regnamespace($1) and amname = 'btree' and relkind = 'i' and indisvalid order by relname`
 
+/**
+ * Facts about a store.
+ *
+ * @throws {StoreError} if there is none, its schema is unknown, or the server is unreachable.
+ */
 export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
   return ask(address, async (client) => {
     const version = await schemaVersion(client, address)
@@ -86,7 +91,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
   })
 }
 
-/** Whether a session holds the writer's lock; false where that is not known, and if there is no store. */
+/** Whether a session has the writer's lock; false if that is unknown, and if there is no store. */
 export function hasPostgresWriter(address: PostgresAddress): Promise<boolean> {
   return ask(address, async (client) => {
     const [row] = await queryRows(client, READ_WRITER, [writerLockName(address)])
@@ -94,7 +99,7 @@ export function hasPostgresWriter(address: PostgresAddress): Promise<boolean> {
   })
 }
 
-/** Asks the server for known damage. If its extension amcheck is installed, every index is compared with its table. */
+/** Asks the server for known damage. If its extension amcheck is installed, it compares every index with its table. */
 export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> {
   return ask(address, async (client) => {
     const problems: string[] = []
@@ -145,7 +150,7 @@ async function checkIndexes(
         notes.push('indexes not compared with their tables: this user may not run bt_index_check')
         return
       }
-      // Data corrupted, index corrupted: the codes that this check looks for.
+      // Codes for corrupted data and indexes, which this check looks for.
       if (!code?.startsWith('XX')) throw error
       problems.push(`the index ${name}: ${message}`)
     }

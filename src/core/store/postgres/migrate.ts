@@ -16,15 +16,15 @@ import { publishOthers } from './publication.ts'
 import { runPostgresMutation } from './run-sql.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 
-/** Name from which the advisory lock of schema changes is derived. */
+/** The name from which the advisory lock of schema changes is derived. */
 export function migrationLockName({ schema }: PostgresAddress): string {
   return `lyra migrate ${schema}`
 }
 
 /**
- * Upgrades the schema under an advisory lock: any number of processes may start at once.
+ * Upgrades the schema under an advisory lock, so that any number of processes may start at once.
  *
- * @throws {StoreError} if the program does not know the schema's version, or the user may not create tables.
+ * @throws {StoreError} if this program does not know the schema's version, or the user may not create tables.
  */
 export function migrate(
   address: PostgresAddress,
@@ -42,7 +42,7 @@ async function upgrade(
   onNotice: (message: string) => void,
 ): Promise<void> {
   if ((await schemaVersion(client, address)) === newestVersion(POSTGRES_SCHEMA)) return
-  // Resources that the older version does not know begin after all its blocks.
+  // Resources that the older version did not store begin after all blocks that it has committed.
   if (await isSpread(client, address.schema)) await publishOthers(client)
   await client.query('begin')
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
@@ -59,8 +59,8 @@ async function upgrade(
 }
 
 /**
- * Runs steps of the schema, each statement by itself: a cluster hands a statement about a distributed table to its machines as
- * it was sent, and they take one only.
+ * Runs steps of the schema, one statement at a time. A cluster sends a statement about a distributed table unchanged to its
+ * machines, which accept only one.
  */
 export async function runSchemaSteps(
   client: Pick<Queryable, 'query'>,
@@ -69,7 +69,7 @@ export async function runSchemaSteps(
   for (const step of steps) for (const statement of statementsOf(step)) await client.query(statement)
 }
 
-/** The statements of a step, without comments, in which there may be semicolons. In its texts there is neither. */
+/** The statements of a step, without comments, which may contain semicolons. Its SQL texts contain neither. */
 function statementsOf(step: string): string[] {
   return step
     .replaceAll(/--.*$/gm, '')
@@ -79,15 +79,15 @@ function statementsOf(step: string): string[] {
 }
 
 /**
- * Nothing if the schema is of this program's version.
+ * Checks that the schema has this program's version.
  *
- * @throws {StoreError} if it is another one, or there is none.
+ * @throws {StoreError} if it has another one, or there is no schema.
  */
 export async function refuseOutdated(address: PostgresAddress): Promise<void> {
   refuseOlderVersion(POSTGRES_SCHEMA, await schemaVersionOf(address), address.name)
 }
 
-/** The schema's version, by a separate connection; 0 if there is none. */
+/** The schema's version, read over a separate connection; 0 if there is none. */
 export function schemaVersionOf(address: PostgresAddress): Promise<number> {
   return withPostgresErrors(address.name, () =>
     onConnection(writerConfig(address), (client) => schemaVersion(client, address)),
@@ -97,7 +97,7 @@ export function schemaVersionOf(address: PostgresAddress): Promise<number> {
 /**
  * The schema's version; 0 if there is none.
  *
- * @throws {StoreError} if the program does not know it, or the server is a worker of a cluster.
+ * @throws {StoreError} if this program does not know it, or the server is a worker of a cluster.
  */
 export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
   const [[table, spreadTable]] = (await queryRows(

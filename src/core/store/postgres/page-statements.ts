@@ -6,7 +6,7 @@ import { columnNames, existsText, POSTGRES_HINTS, rowsText } from '../pages/scan
 import type { Statement } from '../pages/statement.ts'
 import { type Slots, shapeOf, templateOf } from '../pages/statement-template.ts'
 
-/* The pages of PostgreSQL, which returns the columns of their rows, or the rows, with the store's state. */
+/* The pages of PostgreSQL, which returns their rows, or the columns of these, together with the store's state. */
 
 /** The number of rows that a page's statement returns, and whether it returns the store's state. */
 type Returned = { limit: number; withState: boolean }
@@ -26,9 +26,9 @@ export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withS
 }
 
 /**
- * As `pageStatement` (pages/scan-sql.ts), but each open column comes as one text of the values of all rows, in the order of the answer,
- * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each, and an empty line for null. Null
- * if there are no rows.
+ * As `pageStatement` (pages/scan-sql.ts), in the SQL of PostgreSQL. It returns one text for each open column, with the
+ * values of all rows in the order of the answer, and the number of rows last. Each value is one line, and null is an empty
+ * line. Null if there are no rows.
  */
 function columnsText(scan: Scan, slots: Slots): string {
   const texts = openColumns(scan).map(({ name, type }, index) => {
@@ -61,7 +61,9 @@ export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withStat
 /** Number of facts. */
 const FACTS = 2
 
-/** Whether there is a row at or before the cursor, and the id of the given market number (null for none). */
+/**
+ * Whether there is a row at or before the cursor, and the id of the market with the given number (null if there is none).
+ */
 function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
   const isAnyAtOrBefore =
     atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore', POSTGRES_HINTS)
@@ -71,10 +73,10 @@ function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
 }
 
 /**
- * Whether a page of a resource is read as texts of its columns ({@link columnsStatement}), or as rows
- * ({@link rowsStatement}). For long rows the server would take memory from the system and give it back for each page; on
- * a cluster they are read as texts all the same, in a form that each of its machines answers whole. Any texts may have
- * several lines.
+ * Whether a page of a resource is read as texts of its columns ({@link columnsStatement}) or as rows ({@link
+ * rowsStatement}). For long rows as texts, the server would take memory from the system and return it for each page. On a
+ * cluster they are read as texts nevertheless, because each machine answers a statement in this form whole. A column of
+ * type `text` may have several lines, so its rows are read as rows.
  */
 export function isReadAsColumns({ storage }: Resource, isSpread: boolean): boolean {
   return storage.columns.every(({ type }) => type !== 'text' && (isSpread || type !== 'json'))

@@ -2,9 +2,9 @@ import { type Connection, Query, types } from 'pg'
 import type { Row } from '../../model/resource.ts'
 
 /**
- * The driver's calls for sending a prepared statement; its types omit them, or require more. These, `prepare` and the
- * `handle...` methods of a query are private parts of the driver, which any release may change: package.json pins the
- * exact version, and test/prepared-read.test.ts and test/copy-rows.test.ts test the next one.
+ * The driver's functions for sending a prepared statement, which its types omit or describe otherwise. These, `prepare` and
+ * the `handle...` methods of a query are private parts of the driver, which any release may change. Therefore package.json
+ * pins the exact version, and test/prepared-read.test.ts and test/copy-rows.test.ts test the next one.
  */
 type Sending = {
   bind(portal: { statement: string; values: readonly (string | null)[] }): void
@@ -12,13 +12,13 @@ type Sending = {
   sync(): void
 }
 
-/** The driver's method that sends a prepared statement: parsed, if it has not been, and described. */
+/** The driver's method that sends a prepared statement: it is parsed if necessary, and described. */
 const { prepare } = Query.prototype as unknown as { prepare(this: Query, connection: Connection): void }
 
 /** Parses a value from the server's text. */
 type ReadText = (text: string) => Row[number]
 
-/** Parsers of statements' columns, by statement name; they never change on one connection. */
+/** The parsers of each statement's columns, by the statement's name. They never change on one connection. */
 const columnsByConnection = new WeakMap<Connection, Map<string, readonly ReadText[]>>()
 
 function columnsOn(connection: Connection): Map<string, readonly ReadText[]> {
@@ -30,7 +30,7 @@ function columnsOn(connection: Connection): Map<string, readonly ReadText[]> {
   return known
 }
 
-/** The answer of a statement had more bytes than it may have; its connection is closed. */
+/** The answer to a statement has more than the maximum number of bytes; its connection is closed. */
 export class AnswerTooLongError extends Error {
   override name = 'AnswerTooLongError'
 
@@ -39,14 +39,14 @@ export class AnswerTooLongError extends Error {
   }
 }
 
-/** What a connection answers: the statements that wait, in the order of their answers, and the bytes of the first answer. */
+/** The statements that wait on a connection, in the order of their answers, and the bytes received for the first one. */
 type Answering = { waiting: Set<PreparedRead>; bytes: number }
 
 const answeringByConnection = new WeakMap<Connection, Answering>()
 
 /**
- * Watches the bytes that arrive, since the driver collects a row, however long, before anyone sees it. Bytes that complete
- * one answer count for the next one, too: not many.
+ * Counts the bytes that arrive, because the driver collects a whole row, however long, before anyone sees it. If bytes
+ * complete one answer they count for the next one too, but these are few.
  */
 function answeringOn(connection: Connection): Answering {
   const found = answeringByConnection.get(connection)
@@ -58,20 +58,20 @@ function answeringOn(connection: Connection): Answering {
     const [answered] = answering.waiting
     if (answered === undefined || answering.bytes <= answered.maxBytes || answered.isTooLong) return
     answered.isTooLong = true
-    // To the other statements that wait, the connection was cut.
+    // For the other waiting statements, the connection was cut.
     connection.stream.destroy(new Error('connection terminated: the answer of a statement was too long'))
   })
   return answering
 }
 
 /**
- * A prepared statement that gives rows as arrays of their columns. Its columns are described once a connection; the
- * driver's own statement has them described each time.
+ * A prepared statement that returns rows as arrays of their columns. Its columns are described once for each connection,
+ * those of the driver's own statement each time.
  */
 export class PreparedRead extends Query {
   declare readonly name: string
   declare readonly values: readonly (string | null)[]
-  /** The most bytes that its answer may have. */
+  /** Maximum number of bytes of its answer. */
   readonly maxBytes: number
   isTooLong = false
   /** The parsers of the connection on which it is sent. */
@@ -80,14 +80,14 @@ export class PreparedRead extends Query {
   #rows: Row[] = []
   #answering: Answering | null = null
 
-  /** @param done gets the fault, {@link AnswerTooLongError} for an answer of more than `maxBytes`, or the rows. */
+  /** @param done receives the error ({@link AnswerTooLongError} for an answer of more than `maxBytes`) or the rows. */
   constructor(
     statement: { name: string; text: string; values: (string | null)[]; maxBytes: number },
     done: (error: Error | null, rows: Row[]) => void,
   ) {
     super(statement, (error) => {
-      // The collector of young objects reaches a query that is done with through other objects of the driver, and would
-      // keep the rows until the whole heap is collected.
+      // V8's collector of young objects reaches a finished query through other objects of the driver, and would keep the
+      // rows until the whole heap is collected.
       const rows = this.#rows
       this.#rows = []
       this.#leave()
@@ -96,7 +96,7 @@ export class PreparedRead extends Query {
     this.maxBytes = statement.maxBytes
   }
 
-  /** Called by the driver to send the statement, all parts at once. */
+  /** Sends the statement, all parts at once; called by the driver. */
   prepare(connection: Connection & Sending): void {
     this.#answering = answeringOn(connection)
     this.#answering.waiting.add(this)
@@ -130,6 +130,6 @@ export class PreparedRead extends Query {
     this.#rows.push(row)
   }
 
-  /** The number of rows is not needed. */
+  /** The command's tag is not needed. */
   handleCommandComplete(): void {}
 }

@@ -6,10 +6,10 @@ import { coverageStatements, type WrittenCoverage, writtenCoverage } from '../wr
 import { settle, type WaitOptions } from './cluster.ts'
 import { type Queryable, queryRows, writeChanges } from './connection.ts'
 
-/** Makes the rows of a commit visible. */
+/** The part of a commit that makes its rows visible. */
 type Publication = WrittenCoverage & { changes: Change[] | null }
 
-/** The publication of a commit. `before` is the store's coverage before it. */
+/** The publication of a commit. `before` is the store's coverage before the commit. */
 export function publicationOf(batch: Batch, before: Coverage | null, after: Coverage): Publication {
   return { ...writtenCoverage(before, after), changes: changesOf(batch) }
 }
@@ -17,8 +17,7 @@ export function publicationOf(batch: Batch, before: Coverage | null, after: Cove
 /**
  * Writes a publication, within the caller's transaction.
  *
- * @param commits whether the transaction is committed with it: if an earlier statement has failed, the server rolls
- * it back
+ * @param commits whether this also commits the transaction: if an earlier statement has failed, the server rolls it back
  */
 export async function publish(client: Queryable, publication: Publication, commits = false): Promise<void> {
   await Promise.all([
@@ -28,7 +27,7 @@ export async function publish(client: Queryable, publication: Publication, commi
   ])
 }
 
-/** Stores a publication with its rows, until these are committed. */
+/** Stores a publication together with its rows, for the time until these are committed. */
 export async function keepUnpublished(client: Queryable, publication: Publication): Promise<void> {
   await queryRows(
     client,
@@ -38,7 +37,9 @@ export async function keepUnpublished(client: Queryable, publication: Publicatio
   )
 }
 
-/** Publishes rows that a previous writer or connection has committed and left unpublished, once they are visible everywhere. */
+/**
+ * Publishes rows that an earlier writer or connection has committed but not published, once they are visible everywhere.
+ */
 export async function publishOthers(client: Client, waiting: WaitOptions = {}): Promise<void> {
   const [row] = await queryRows(client, 'select session from unpublished')
   if (row === undefined) return
@@ -56,7 +57,7 @@ export async function publishWaiting(client: Client): Promise<void> {
 
 function parsePublication(json: string): Publication {
   const publication = JSON.parse(json) as Publication
-  // Of version 0.2.0, which named these ranges otherwise: it is published before the upgrade drops their table.
+  // Version 0.2.0 had another name for these ranges: they are published before the upgrade drops their table.
   const { resourceGaps, ...named } = publication.ranges
   return {
     ...publication,

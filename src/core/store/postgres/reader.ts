@@ -32,16 +32,19 @@ import { runPostgresQuery } from './run-sql.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
-/** Connections of one process at most; more would only wait for the same processors. */
+/** Maximum connections of one process. More would only wait for the same processors. */
 const MAX_CONNECTIONS = 10
 
-/** Connections that pages share: a statement that follows another one finds the server's process awake. */
+/**
+ * Number of connections that pages share. A statement that follows another one on its connection finds the server's process
+ * awake.
+ */
 const SHARED_CONNECTIONS = 4
 
-/** How long cut connections are skipped. */
+/** For how long cut connections are skipped. */
 const MAX_RETRYING_MS = 1_000
 
-/** A page of more rows would delay those after it. */
+/** Pages with more rows do not share a connection, because they would delay the pages after them. */
 const MAX_SHARING_ROWS = 1_000
 
 /**
@@ -76,14 +79,14 @@ export async function openPostgresReader(
 
   const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), spread }
 
-  /** Runs work on a connection, and if that was lost on others, up to a new one. */
+  /** Runs work on a connection. If the connection is lost it tries others, and finally a new one. */
   async function retried<T>(work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now()
     for (let attempt = 1; ; attempt++) {
       try {
         return await work()
       } catch (error) {
-        // All open connections may have been cut together. Do not wait repeatedly for a server that hangs.
+        // All open connections may have been cut together. A server that hangs is not waited for repeatedly.
         const isQuick = performance.now() - startedAt < MAX_RETRYING_MS
         const most = isConnectionCut(error) && isQuick ? MAX_CONNECTIONS : isConnectionLost(error) ? 1 : 0
         if (attempt > most) throw asUnavailable(explainPostgresError(address.name, error))
@@ -91,12 +94,12 @@ export async function openPostgresReader(
     }
   }
 
-  /** Queries on a connection that nobody else uses meanwhile. */
+  /** Runs a read on a connection that nobody else uses meanwhile. */
   function ask<T>(read: (client: Client) => Promise<T>): Promise<T> {
     return retried(() => connections.exclusive(read))
   }
 
-  /** For cheap reads: each statement is its own snapshot. */
+  /** Runs a cheap read on a shared connection: each of its statements is a snapshot of its own. */
   function askShared<T>(read: (client: Client) => Promise<T>): Promise<T> {
     return retried(() => connections.shared(read))
   }
@@ -107,7 +110,7 @@ export async function openPostgresReader(
     return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
   }
 
-  /** The first rows of a page whose answer is too long. */
+  /** The first rows of a page whose whole answer would be too long. */
   async function readShortPage(query: PageQuery): Promise<Page> {
     const readFirst = (rows: number) =>
       ask((client) =>
@@ -148,25 +151,25 @@ export async function openPostgresReader(
 }
 
 type Markets = {
-  /** By id, cached while requested: they never change, but a schema may be created anew. */
+  /** By id. Numbers never change, but a schema may be created anew. */
   numbers: LRUCache<string, bigint>
-  /** Whether the tables are spread over a cluster, by their markets. */
+  /** Whether the tables are distributed over a cluster, by market. */
   spread: boolean
 }
 
 const MAX_MARKETS_KNOWN = 10_000
 
-/** Whether a page is read by two statements of one snapshot: a span is read before its rows. */
+/** Whether a page takes two statements in one snapshot, because a span is read before its rows. */
 function isInSteps({ resource, selection }: PageQuery): boolean {
   return filtersBySpan(resource, selection).length > 0
 }
 
-/** The number of rows to read for a page, null for one more than it has; and the most bytes of their answer. */
+/** The number of rows to read for a page (null for one more than its limit), and the maximum bytes of the answer. */
 type PageLimits = { rows: number | null; maxBytes: number }
 
 const WHOLE_PAGE: PageLimits = { rows: null, maxBytes: MAX_PAGE_BYTES }
 
-/** Of the pages of an export, which are not cut. */
+/** The limits of an export's pages, which are not cut. */
 const EXPORTED_PAGE: PageLimits = { rows: null, maxBytes: Number.POSITIVE_INFINITY }
 
 /**

@@ -17,27 +17,31 @@ import { type Queryable, queryRows, rowsOnce } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'
 
-/** Rows of a write that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
+/**
+ * Up to this many rows, a cluster gets each value as a parameter: an `insert ... select` involves every machine, whatever
+ * it inserts.
+ */
 const FEW_ROWS = 500
 
-/** Statements sent before the first is answered: waiting for each would take longer than the work. */
+/** Number of statements sent before the first is answered: waiting for each would take longer than the work. */
 const SENT_AHEAD = 500
 
-/** Rows sent before the server has taken the first of them: those of a large block do not fit in memory together. */
+/**
+ * Number of rows sent before the server has taken the first of them. Those of a large block would not fit in memory
+ * together.
+ */
 const MAX_ROWS_AHEAD = 40_000
 
-/** Rows of a statement that is running while the next one is prepared. */
+/** Number of rows of one statement: it runs while the next one is prepared. */
 const ROWS_AT_A_TIME = 4_000
 
 /**
- * Runs a mutation within the caller's transaction, with one statement per table. A write without an answer is not
- * waited for before the next one: round trips took longer than the work.
+ * Runs a mutation within the caller's transaction, with one statement for each table. It does not wait for a write without
+ * an answer before it sends the next one: round trips took longer than the work.
  *
  * @param isSpread whether the tables are distributed over a cluster (cluster.ts)
- *
- * @param gained counts rows, once the promises are fulfilled
- *
- * @param sent gets the promises to await before the transaction can be trusted; without it all are awaited here
+ * @param gained counts rows; complete once the promises are fulfilled
+ * @param sent receives the promises to await before the transaction can be trusted; without it they are all awaited here
  */
 export async function runPostgresMutation<Result>(
   client: Queryable,
@@ -51,7 +55,7 @@ export async function runPostgresMutation<Result>(
   let step = mutation.next()
   while (!step.done) {
     const answer = runWrite(client, step.value, isSpread, gained)
-    // Of several faults the first one counts: after it the server refuses everything.
+    // If several statements fail, the first error counts: after it the server refuses everything.
     rowsAhead += 'text' in step.value ? 0 : step.value.rows.length
     if (isAnswered(step.value) || rowsAhead >= MAX_ROWS_AHEAD) {
       step = mutation.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
@@ -154,18 +158,18 @@ const COLUMN_TYPES: Record<ColumnType, string> = {
   boolean: 'boolean',
 }
 
-/** `insert into ...` with rows; the conflict clause follows. */
+/** The beginning of an `insert`, with its rows; the conflict clause follows. */
 type Insert = {
   text: string
   values: Cell[]
-  /** Whether the same text is used repeatedly, and worth preparing. */
+  /** Whether the same text is used repeatedly, so that it is prepared. */
   isFixed: boolean
 }
 
 const head = ({ name, columns }: Table) =>
   `insert into ${name} (${columns.map((column) => column.name).join(', ')})`
 
-/** Rows as one array for each column. */
+/** The rows, as one array for each column. */
 function insertOfArrays(table: Table, rows: readonly TableRow[]): Insert {
   const { columns } = table
   const arrays = columns.map(({ type }, index) => `$${index + 1}::${COLUMN_TYPES[type]}[]`).join(', ')
@@ -176,14 +180,14 @@ function insertOfArrays(table: Table, rows: readonly TableRow[]): Insert {
   }
 }
 
-/** A column of rows as the text of an array: the driver's own takes several times as long. */
+/** The cells of a column as the text of an array. The driver's own conversion takes several times as long. */
 function arrayText(rows: readonly TableRow[], name: string): string {
   let text = ''
   let last: Cell | undefined
   let lastText = ''
   for (const row of rows) {
     const cell = row[name]!
-    // Markets, periods and blocks are mostly those of the previous row.
+    // Markets, periods and blocks are mostly the same as in the previous row.
     if (cell !== last) {
       last = cell
       lastText = elementText(cell)
@@ -193,7 +197,7 @@ function arrayText(rows: readonly TableRow[], name: string): string {
   return `{${text}}`
 }
 
-/** Texts that need no quotes in an array; the word `null` needs them. */
+/** Texts that need no quotes in an array. The word `null` needs them. */
 const UNQUOTED = /^(?!null$)[\w.+-]+$/i
 
 function elementText(cell: Cell): string {
@@ -217,7 +221,7 @@ const runInsert = (client: Queryable, { text, values, isFixed }: Insert) =>
 const upsert = (client: Queryable, { text, ...insert }: Insert, table: Table) =>
   runInsert(client, { text: `${text} ${onConflict(table)}`, ...insert })
 
-/** As {@link upsert}; returns how many rows are new, which no transaction has locked or replaced. */
+/** As {@link upsert}; returns the number of new rows: those that no transaction has locked or replaced. */
 async function upsertCounted(client: Queryable, { text, ...insert }: Insert, table: Table): Promise<number> {
   const [row] = await runInsert(client, {
     text: `with written as (${text} ${onConflict(table)} returning xmax = 0 as is_new)
@@ -228,8 +232,8 @@ async function upsertCounted(client: Queryable, { text, ...insert }: Insert, tab
 }
 
 /**
- * Inserts rows that are nearly always new, and returns their number by two columns; null, with nothing written,
- * if one is not new. The server inserts some while the next are prepared.
+ * Inserts rows that are nearly always new, and counts them by two columns. If one is not new, it returns null and nothing
+ * is written. The server inserts some rows while the next ones are prepared.
  */
 async function insertNew(
   client: Queryable,
@@ -239,7 +243,7 @@ async function insertNew(
 ): Promise<Row[] | null> {
   const sent: Promise<unknown>[] = []
   const send = (answer: Promise<unknown>) => {
-    // A fault is thrown below, when all are awaited.
+    // A fault is thrown below, where all are awaited.
     answer.catch(() => {})
     sent.push(answer)
   }
@@ -260,7 +264,7 @@ async function insertNew(
   return counts
 }
 
-/** Inserts rows that are mostly new, and returns the number of new ones by two columns. */
+/** Inserts rows that are mostly new, and counts the new ones by two columns. */
 async function countNew(
   client: Queryable,
   { text, values, isFixed }: Insert,
@@ -276,7 +280,7 @@ async function countNew(
       values,
     )
   }
-  // A cluster takes no such insert within another statement.
+  // A cluster does not accept such an insert within another statement.
   const insertedRows = await rowsOnce(client, inserted, values)
   return countPairs(
     insertedRows.map(([value, next]) => ({ [one]: value!, [other]: next! })),

@@ -3,7 +3,7 @@ import type { Schema } from '../schema-version.ts'
 
 /**
  * Every unique key of data points contains the market, and every query of data points names it, so that they can be
- * distributed by it.
+ * distributed by market.
  */
 const OWN_TABLES = `
   create table markets (
@@ -37,7 +37,7 @@ export const POSTGRES_SCHEMA: Schema = {
     key: 'text collate "C"',
     keyed: '',
     numbered: '',
-    // Free space in each page lets a new row version stay beside the old one, without an index entry.
+    // Free space in each page lets a new version of a row stay beside the old one, without an index entry.
     rewritten: ' with (fillfactor = 50)',
     emptied: 'truncate',
     own: OWN_TABLES,

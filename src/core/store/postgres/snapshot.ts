@@ -6,11 +6,11 @@ import { connect, type Queryable, type SessionConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 import { runPostgresQuery } from './run-sql.ts'
 
-/** One snapshot for all further statements. */
+/** Begins a transaction whose statements all see one snapshot. */
 export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
 /**
- * Opens a transaction of repeatable reads on a separate connection, which lasts until it is closed.
+ * Opens a repeatable-read transaction on a separate connection, until the snapshot is closed.
  *
  * @param readPage reads a page within the transaction
  */
@@ -19,7 +19,7 @@ export async function openPostgresSnapshot(
   config: SessionConfig,
   readPage: (client: Queryable, query: PageQuery) => Promise<Page>,
 ): Promise<Snapshot> {
-  /** The error that ended the transaction; later errors only report that it has ended. */
+  /** The error that ended the transaction. Later errors only say that it has ended. */
   let first: unknown = null
 
   async function reading<T>(work: () => Promise<T>): Promise<T> {

@@ -8,20 +8,20 @@ import { connect, queryRows, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withPostgresErrors } from './errors.ts'
 import { runPostgresMutation } from './run-sql.ts'
 
-/** How long a transaction waits for rows that a writer holds before it releases those that it holds itself, in milliseconds. */
+/** How long a transaction waits for rows that a writer has locked, before it releases its own locks, in milliseconds. */
 const ROW_LOCK_WAIT_MS = 200
 
-/** Times that a chunk is tried, and the wait between. */
+/** How often a chunk is tried, and the wait between two attempts. */
 const CHUNK_ATTEMPTS = 20
 const CHUNK_RETRY_MS = 250
 
-/** SQLSTATE of a lock that was not given in time. */
+/** SQLSTATE of a lock that was not granted in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** Opens upkeep on a separate connection, beside the one that holds the writer's lock. */
+/** Opens upkeep on a separate connection, beside the one that has the writer's lock. */
 export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upkeep> {
   let client: Client | null = null
-  /** Whether the tables are spread over a cluster. */
+  /** Whether the tables are distributed over a cluster. */
   let spread = false
 
   async function connected(): Promise<Client> {
@@ -32,7 +32,7 @@ export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upke
     return client
   }
 
-  /** Does work, again if it blocked a writer, or the server was briefly unreachable. */
+  /** Runs work, and runs it again if it blocked a writer, or if the server was briefly unreachable. */
   async function persist<T>(work: (client: Client) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -32,36 +32,36 @@ const MAY_WRITE = `
   select has_table_privilege('stream', 'insert') and has_table_privilege('stream', 'update')
     and has_table_privilege('stream', 'delete')`
 
-/** Name from which the writer's advisory lock is derived. */
+/** The name from which the writer's advisory lock is derived. */
 export function writerLockName({ schema }: PostgresAddress): string {
   return `lyra writer ${schema}`
 }
 
-/** A connection that holds the writer's lock, and whether the tables are spread over a cluster. */
+/** A connection that has the writer's lock, and whether the tables are distributed over a cluster. */
 type Locked = { client: Client; spread: boolean }
 
 /**
- * Opens a writer. There is one at a time for each schema, by advisory lock: another one waits here, as a
- * standby, until the first is gone. A lost connection, a restart or a failover of the server is waited out.
+ * Opens a writer. By an advisory lock, there is one at a time for each schema: another one waits here, as a standby, until
+ * the first is gone. It waits while a connection is lost, and while the server restarts or fails over.
  */
 export async function openPostgresWriter(address: PostgresAddress, options: WriterOptions): Promise<Writer> {
   const { name, schema } = address
   const { signal, onNotice = () => {} } = options
-  /** Cleared with the connection: an uncommitted transaction may have numbered some. */
+  /** Emptied when the connection is lost: an uncommitted transaction may have numbered markets. */
   const markets: MarketNumbers = new Map()
   const unbuilt = createUnbuiltSeries()
-  let held: Locked | null = null
-  /** The coverage at the last commit, or as it was read; undefined before that. */
-  let lastKnown: Coverage | null | undefined
+  let locked: Locked | null = null
+  /** The coverage at the last commit, or as read; undefined before either. */
+  let lastCoverage: Coverage | null | undefined
 
   async function coverage(): Promise<Coverage | null> {
-    lastKnown = await persist(({ client }) => runPostgresQuery(client, readCoverage()))
-    return lastKnown
+    lastCoverage = await persist(({ client }) => runPostgresQuery(client, readCoverage()))
+    return lastCoverage
   }
 
   async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
     const gained = await persist((locked) => tryCommit(locked, batch, coverage))
-    lastKnown = coverage
+    lastCoverage = coverage
     return gained
   }
 
@@ -76,8 +76,8 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   }
 
   async function close(): Promise<void> {
-    const lost = held
-    held = null
+    const lost = locked
+    locked = null
     forget()
     await lost?.client.end().catch(() => {})
   }
@@ -88,21 +88,21 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     unbuilt.clear()
   }
 
-  /** Connects and waits for the lock, unless it is held. */
+  /** Connects and waits for the lock, unless this writer has it. */
   async function lock(): Promise<Locked> {
-    if (held !== null) return held
+    if (locked !== null) return locked
     const client = await connect(writerConfig(address))
     try {
       await awaitLock(name, options, () => tryLock(client))
       await refuseReadOnly(client)
       const spread = await isSpread(client, schema)
       if (spread) await publishOthers(client, { signal })
-      held = { client, spread }
+      locked = { client, spread }
     } catch (error) {
       await client.end().catch(() => {})
       throw error
     }
-    return held
+    return locked
   }
 
   async function tryLock(client: Client): Promise<true | null> {
@@ -118,7 +118,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     )
   }
 
-  /** Does work, and retries it after temporary faults; the signal ends the waiting. */
+  /** Runs work, and runs it again after temporary faults. The signal ends the waiting. */
   async function persist<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
     for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LONGEST_RETRY_MS)) {
       try {
@@ -126,14 +126,14 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
       } catch (error) {
         const explanation = explainPostgresError(name, error)
         if (!isPassing(error)) {
-          // Closing the connection ends the transaction that the error left open.
+          // Closing the connection ends the transaction, which is open after an error.
           await close()
           throw explanation
         }
-        if (isConnectionLost(error) || held === null) await close()
+        if (isConnectionLost(error) || locked === null) await close()
         else {
           forget()
-          await held.client.query('rollback').catch(() => close())
+          await locked.client.query('rollback').catch(() => close())
         }
         onNotice(`${explanation.message}; trying again`)
         await sleep(wait, undefined, { signal })
@@ -147,20 +147,20 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     coverage: Coverage,
   ): Promise<GainedRows> {
     const gained: GainedRows = new Map()
-    const known = lastKnown
+    const before = lastCoverage
     const begun = Promise.all([client.query('begin'), runPostgresQuery(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
     await runPostgresMutation(client, writeBatch(batch, markets, unbuilt), spread, gained, sent)
     const [, stored] = await begun
-    // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
-    if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
+    // After a lost connection it is unknown whether the commit has succeeded. Writing the same again is harmless.
+    if (before !== undefined && stored?.height !== before?.height && stored?.height !== coverage.height) {
       await client.query('rollback')
       throw new StoreError(
         `${name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
       )
     }
-    const publication = publicationOf(batch, known ?? null, coverage)
+    const publication = publicationOf(batch, before ?? null, coverage)
     if (spread) {
       await Promise.all(sent)
       await keepUnpublished(client, publication)

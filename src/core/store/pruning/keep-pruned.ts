@@ -10,7 +10,7 @@ const INTERVAL_MS = 3_600_000
 
 type KeepOptions = {
   store: StoreAdmin
-  /** Maximum age of rows before the last block, in nanoseconds. */
+  /** Maximum age of rows, counted back from the last block, in nanoseconds. */
   keep: bigint
   log: Logger
   signal: AbortSignal
@@ -19,8 +19,8 @@ type KeepOptions = {
 }
 
 /**
- * Prunes old rows at once, then every hour, until the signal is aborted. Age counts from the last block: a store that
- * ingests an old stream, or whose network has halted, keeps its rows.
+ * Prunes old rows at once and then every hour, until the signal is aborted. Age is counted back from the last block: a
+ * store that ingests an old stream, or whose network has halted, does not lose its rows.
  */
 export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOptions): Promise<void> {
   while (!signal.aborted) {

@@ -1,4 +1,4 @@
-/** The age limit: an earlier time (Unix nanoseconds), or a lower height. */
+/** The limit of age: rows before a time (Unix nanoseconds), or below a height. */
 export type PruneBound = { by: 'time' | 'height'; before: bigint }
 
 /** The key of a row, as text. */

@@ -9,14 +9,17 @@ import { type PrunedTable, rangeClauses } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 
-/* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */
+/*
+ * The statements of pruning, in SQL for both databases. By time, the points of a series are read up to the bound; by
+ * height, all of them are read, because a point's key does not contain the height.
+ */
 
 const POINT_TABLE = 'funding_period_data_points'
 
-/** Changes nothing, and fails for a user who may not write. */
+/** Changes nothing, but fails for a user who may not write. */
 export const TRY_TO_WRITE: Write = { text: 'update pruned set id = id where false', values: [[]] }
 
-/** Stores a bound of deletion, unless the stored one reaches further. */
+/** Stores the bound of a deletion, unless the stored bound already reaches further. */
 export function noteBound({ by, before }: PruneBound): Write {
   const column = by === 'time' ? 'before_timestamp' : 'before_height'
   return {
@@ -27,7 +30,7 @@ export function noteBound({ by, before }: PruneBound): Write {
   }
 }
 
-/** The keys of the next old rows of a table after a key, up to `limit`. */
+/** The keys of the next old rows of a table after a key, at most `limit`. */
 export function oldKeys(
   table: PrunedTable,
   { by, before }: PruneBound,
@@ -46,7 +49,7 @@ export function oldKeys(
   }
 }
 
-/** Deletes the old rows of a table after one key, up to and with another one; a row of each. */
+/** Deletes the old rows of a table after one key, up to and including another one; returns a row for each. */
 export function deleteRows(
   table: PrunedTable,
   { by, before }: PruneBound,
@@ -60,7 +63,9 @@ export function deleteRows(
   }
 }
 
-/** The next points of a run after a key, up to `limit`: time, seq, and 1 if to be deleted or 0. */
+/**
+ * The next points of a series after a key, at most `limit`: time, seq, and 1 if the point is to be deleted, otherwise 0.
+ */
 export function nextPoints(
   { by, before }: PruneBound,
   { market, source }: SeriesRun,
@@ -77,7 +82,10 @@ export function nextPoints(
   }
 }
 
-/** The old points of some periods in a run, after one key, up to and with another one: read, and deleted. */
+/**
+ * The old points of these periods in a series, after one key, up to and including another one: a statement that reads them,
+ * and one that deletes them.
+ */
 export function oldPoints(
   { by, before }: PruneBound,
   { market, source }: SeriesRun,
@@ -102,8 +110,8 @@ function keyAfter(after: PointKey | null): KeyValue[] {
 }
 
 /**
- * The first or last time of the points that the period of a row `span` has; null if it has none. `$1` is the market: on
- * a cluster a value says which machine is asked.
+ * The first or last time of the points of the period in the row `span`; null if it has none. `$1` is the market: on a
+ * cluster, a value determines the machine.
  */
 function edge(aggregate: 'min' | 'max'): string {
   const direction = aggregate === 'min' ? '' : 'desc'
@@ -118,7 +126,9 @@ function edge(aggregate: 'min' | 'max'): string {
   return `(select ${aggregate}(found) from (${[0, 1, 2].map(ofSource).join(' union all ')}) as edges)`
 }
 
-/** Keeps others from changing the spans of periods that have points between two times until the transaction ends. */
+/**
+ * Locks the spans of periods with points between two times until the transaction ends, so that nobody else changes them.
+ */
 export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): Write {
   return {
     text: `update funding_period_spans set points = points
@@ -128,8 +138,8 @@ export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): W
 }
 
 /**
- * Subtracts deleted points, given by the seqs of their periods, from the spans of these, and deletes empty
- * spans.
+ * Subtracts deleted points from the spans of their periods, and deletes empty spans. The points are given by the seqs of
+ * their periods.
  */
 export function* shrinkSpans({ market }: SeriesRun, gone: readonly bigint[]): Mutation {
   const bySeq = Map.groupBy(gone, (seq) => seq)

@@ -24,10 +24,10 @@ import {
   TRY_TO_WRITE,
 } from './prune-statements.ts'
 
-/** Rows examined in one transaction, which takes a few milliseconds. */
+/** Number of rows examined in one transaction, which takes a few milliseconds. */
 const PRUNE_CHUNK_ROWS = 1_000
 
-/** Rows deleted before their series are built anew. */
+/** Number of rows that are deleted before their series are built anew. */
 const MOST_STALE = 20_000
 
 /** Minimum wait after a chunk that has deleted rows, so that writers get a turn. */
@@ -45,21 +45,21 @@ export function describePruned(report: PruneReport): string {
 
 type PruneOptions = {
   signal?: AbortSignal
-  /** Whether rows are only counted, and nothing is deleted. */
+  /** Whether rows are only counted, not deleted. */
   isDryRun?: boolean
-  /** Called after each chunk that deleted rows, with the totals. */
+  /** Called with the totals after each chunk that has deleted rows. */
   onProgress?: (report: PruneReport) => void
 }
 
-/** A run of rows that has been looked at: how many were deleted, and its last key; null: no row follows. */
+/** A chunk of rows that has been examined: the number of deleted rows, and its last key; null if no row follows. */
 type PrunedChunk<Key> = { rows: number; last: Key | null }
 
 /**
- * Deletes rows older than a bound from the tables that know the age of their rows, in chunks, so that readers and a
- * writer never wait for long. If interrupted, every chunk is complete: counts in spans and series are updated together
- * with the points, and the bound is stored.
+ * Deletes rows older than a bound from the tables whose rows have an age. It does so in chunks, so that readers and a
+ * writer never wait for long. Each chunk is complete if pruning is interrupted: spans and series are updated together with
+ * the points, and the bound is stored.
  *
- * @throws {StoreError} if the store cannot be written.
+ * @throws {StoreError} if the store cannot be written to.
  */
 export async function pruneStore(
   store: StoreAdmin,
@@ -136,12 +136,12 @@ async function pruneRows(
 async function rebuild(upkeep: Upkeep, run: SeriesRun): Promise<void> {
   await upkeep.write(function* () {
     yield* rebuildSeries(run)
-    // No answer changes.
+    // Answers do not change.
     return 0
   })
 }
 
-/** Also updates the points' spans, and marks their series buckets as stale. */
+/** As for other rows; also updates the points' spans, and marks their series buckets as stale. */
 async function prunePoints(
   upkeep: Upkeep,
   bound: PruneBound,
@@ -158,10 +158,11 @@ async function prunePoints(
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
   const seqs = [...new Set(old.map(([, seq]) => BigInt(seq!)))]
   const rows = await upkeep.write(function* (): Mutation<number> {
-    // Locked before rows of a period are deleted: a writer that adds points to it changes the span later, and waits there.
+    // Locked before rows of a period are deleted: a writer that adds points to the period changes the span later, and waits
+    // there.
     yield lockSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
     yield lockSeries(run)
-    // Read again, now that nobody adds points to these periods: the marks must cover every deleted point.
+    // Read again, now that nobody can add points to these periods: the marks must cover every deleted point.
     const going = oldPoints(bound, run, after, last, seqs)
     const points = (yield going.read)
       .flat()

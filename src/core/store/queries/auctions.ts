@@ -4,12 +4,12 @@ import { wholeSecond } from '../../funding/whole-second.ts'
 import type { Query, StoreHead } from '../pages/page.ts'
 import { readStoreHead } from './coverage.ts'
 
-/** The requested auctions of a market: those that overlap a range, Unix nanoseconds; null for an open end. */
+/** The requested auctions of a market: those that overlap a range of times, Unix nanoseconds; null for an open end. */
 export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigint | null }
 
 /**
- * The auctions of one snapshot, oldest first; `end` is null while one is in progress. Those that ended before
- * `completeFrom` may be missing.
+ * The auctions in one snapshot, oldest first; `end` is null for one in progress. Auctions that ended before `completeFrom`
+ * may be missing.
  */
 type AuctionsAt = {
   storeHead: StoreHead
@@ -17,7 +17,9 @@ type AuctionsAt = {
   auctions: { start: bigint; end: bigint | null }[]
 }
 
-/** Auction events read per market, newest first: an auction has two, and one more per extension. */
+/**
+ * Maximum number of auction events read for a market, newest first. An auction has two, and one more for each extension.
+ */
 export const MAX_AUCTION_EVENTS = 20_000
 
 const READ_EVENTS = `
@@ -26,8 +28,9 @@ const READ_EVENTS = `
   order by auctions.height desc, auctions.event_index desc limit ${MAX_AUCTION_EVENTS + 1}`
 
 /**
- * When a market ended whose auction has no end: in blocks that an older version stored, or that were imported. Its last period
- * ends in the block in which the market does; other markets have no better time than that of their latest data.
+ * The end of a market whose auction has no end, because an older version stored its blocks, or they were imported. A
+ * market's last period ends in the block in which the market ends. For other markets, the time of their latest data is the
+ * best one known.
  */
 const READ_END = `
   select cast((
@@ -36,7 +39,7 @@ const READ_END = `
   ) as text), cast((select timestamp from market_data where market_data.market_id = $1) as text)
   from instruments where instruments.market_id = $1 and state in (${TRADING_IS_OVER.join(', ')})`
 
-/** The statements that read a market's auctions (docs/twap.md, "Auctions"), in one snapshot. Null in an empty store. */
+/** Reads a market's auctions (docs/twap.md, "Auctions"); null in an empty store. */
 export function* readAuctions({ marketId, start, end }: AuctionsQuery): Query<AuctionsAt | null> {
   const storeHead = yield* readStoreHead()
   if (storeHead === null) return null
@@ -44,7 +47,7 @@ export function* readAuctions({ marketId, start, end }: AuctionsQuery): Query<Au
   const isCut = rows.length > MAX_AUCTION_EVENTS
   const state: Auctions = noAuctions()
   for (const [leave, time] of rows.slice(0, MAX_AUCTION_EVENTS).reverse()) {
-    // Booleans are numbers in SQLite.
+    // SQLite returns booleans as numbers.
     if (Number(leave) === 1) leaveAuction(state, wholeSecond(BigInt(time!)))
     else enterAuction(state, wholeSecond(BigInt(time!)))
   }

@@ -2,12 +2,12 @@ import { BASE, type BucketRange, bucketRanges, FIRST_BASE } from '../../domain/s
 import type { Query } from '../pages/page.ts'
 import type { SeriesRun } from './counted-points.ts'
 
-/** How much of a run's series is built: the buckets that end by `to`, counted in the shortest ones, but for stale ones. */
+/** How far a run's series is built: all buckets before `to`, an index of the shortest buckets, except stale ones. */
 export type BuiltSeries = {
   to: bigint
-  /** In order, none twice. */
+  /** Stale ranges, ascending, without overlap. */
   stale: readonly BucketRange[]
-  /** The rows that say so. */
+  /** The ids of the rows that mark these ranges. */
   marks: readonly bigint[]
 }
 
@@ -17,6 +17,7 @@ const READ_BUILT = `
     on stale.market = $1 and stale.source = $2
   where made.market = $1 and made.source = $2`
 
+/** Reads how far a run's series is built: nothing of it, if its writer has stored nothing. */
 export function* readBuiltSeries({ market, source }: SeriesRun): Query<BuiltSeries> {
   const rows = yield { text: READ_BUILT, values: [market, source] }
   const marked = rows.filter(([, id]) => id !== null)

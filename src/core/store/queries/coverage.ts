@@ -22,24 +22,24 @@ const READ_IMPORTED = `
 const READ_ACCEPTED = `
   select ${textOf('from_height')}, cast(to_height as text) from accepted_gaps order by from_height`
 
-/** Blocks in gaps above the height that the store began with: below it history may still be added. */
+/** The number of blocks in gaps above the height at which the store began. Below it, history may still be added. */
 const COUNT_MISSING_BLOCKS = `
   select cast(coalesce(sum(to_height - from_height + 1), 0) as text) from gaps
   where from_height >= (select began_height from stream)`
 
-/** The last block that the store holds; null in an empty store. */
+/** The last stored block; null in an empty store. */
 export function* readStoreHead(): Query<StoreHead | null> {
   const [row] = yield { text: 'select cast(height as text), cast(timestamp as text) from stream' }
   return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
 }
 
-/** How many blocks are missing or incomplete above the height that the store began with. */
+/** The number of blocks above the height at which the store began that are missing or incomplete. */
 export function* readMissingBlocks(): Query<number> {
   const [row] = yield { text: COUNT_MISSING_BLOCKS }
   return Number(row![0])
 }
 
-/** The heights that an operator does without, ascending and without overlap. */
+/** The heights of gaps that an operator has accepted, ascending and without overlap. */
 export function* readAcceptedGaps(): Query<readonly HeightRange[]> {
   return merged((yield { text: READ_ACCEPTED }).map(heightRangeOf))
 }
@@ -48,9 +48,7 @@ function heightRangeOf([from, to]: Row): HeightRange {
   return { from: BigInt(from!), to: BigInt(to!) }
 }
 
-/**
- * Parses the row of READ_STREAM and those of READ_GAPS, READ_SINCE and READ_IMPORTED; null without the first.
- */
+/** Parses the row of READ_STREAM and those of READ_GAPS, READ_SINCE and READ_IMPORTED; null if the first is null. */
 export function coverageOf(
   stream: Row | null,
   gaps: readonly Row[],
@@ -82,10 +80,10 @@ export function coverageOf(
 
 const timeOf = (value: Row[number] | undefined) => (value == null ? null : BigInt(value))
 
-/** The first row of a table that is kept, with the time of its block. */
+/** The first stored checkpoint's block time. */
 const READ_FIRST_TIME = 'select cast(block_timestamp as text) from checkpoints order by height limit 1'
 
-/** Reads the store's coverage; null if it is empty. */
+/** Reads the coverage of the store; null if the store is empty. */
 export function* readCoverage(): Query<Coverage | null> {
   const [stream] = yield { text: READ_STREAM }
   const [first] = yield { text: READ_FIRST_TIME }

@@ -8,14 +8,14 @@ type EndedPeriod = {
   start: bigint
   seq: bigint
   end: bigint
-  /** Null for a period of zero length, which has an end but neither a payment nor a rate. */
+  /** Null for a period of zero length, which has an end but neither payment nor rate. */
   paid: { payment: Decimal; rate: Decimal } | null
 }
 
-/** Periods that are read at a time. */
+/** Number of periods read at a time. */
 const PERIODS_AT_ONCE = 5_000
 
-/** The periods of a market follow each other: the first that can have ended at `from` is the last that began before it. */
+/** A market's periods are adjacent, so the first one that can have ended at `from` is the last one that began before it. */
 const READ_ENDED_PERIODS = `
   select ${textOf('start_timestamp')}, ${textOf('seq')}, cast(end_timestamp as text), funding_payment, funding_rate
   from funding_periods
@@ -24,10 +24,10 @@ const READ_ENDED_PERIODS = `
       (select max(start_timestamp) from funding_periods where market_id = $1 and start_timestamp < $4), $4)
   order by start_timestamp desc, seq desc limit ${PERIODS_AT_ONCE}`
 
-/** Periods that ended between two times, both included; of these those before one, if one is named. */
+/** Periods that ended between two times, both included; if `before` is given, only those before that period. */
 type EndedRange = { from: bigint; upTo: bigint; before?: { start: bigint; seq: bigint } | null }
 
-/** Visits the periods of a market in a range, newest first, until `visit` returns false. */
+/** Visits a market's periods in a range, newest first, until `visit` returns false. */
 export function* readEndedPeriods(
   marketId: string,
   { from, upTo, before }: EndedRange,

@@ -1,7 +1,9 @@
 import type { Resource } from '../../model/resource.ts'
 import type { Query } from '../pages/page.ts'
 
-/** The table whose rows name the markets of a resource: of data points, whose rows have numbers for them, the numbers'. */
+/**
+ * The table whose rows name the markets of a resource. Data points have numbers of markets, so it is the table of numbers.
+ */
 function namerOf({ name, storage, filters }: Resource): string {
   if (storage.scopeBy === 'number') return 'markets'
   if (storage.scopeBy !== 'id' && !filters.some(({ name }) => name === 'marketId'))
@@ -10,9 +12,8 @@ function namerOf({ name, storage, filters }: Resource): string {
 }
 
 /**
- * Finds the next market of a resource's rows by market id, after or from a given one; null: from the first. Markets are
- * sorted by id, not by number. Null if there is none. Data points may have been deleted since, so a market may have no
- * rows left.
+ * Finds the next market of a resource's rows by market id, after a given one or at it; null for the first one. Markets are
+ * sorted by id, not by number. Null if there is none. A market may have no rows any more, if its data points were deleted.
  */
 export function* readNextMarket(
   resource: Resource,

@@ -2,10 +2,10 @@ import type { Row } from '../../model/resource.ts'
 import { READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
 import type { Freshness, Query, StoreHead } from '../pages/page.ts'
 
-/** How a store stands: its last commit, and its last block; null if it has none. */
+/** The state of a store: its last commit, and its last block; null if it has no block. */
 export type StoreState = { version: StoreVersion; storeHead: StoreHead | null }
 
-/** The state in a row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
+/** The state in a row of READ_STATE, or of READ_CHANGES, which has one more column (changes.ts). */
 export function stateOf(row: Row): StoreState {
   const [version, mark, height, timestamp] = row as readonly (string | null)[]
   return {
@@ -14,26 +14,26 @@ export function stateOf(row: Row): StoreState {
   }
 }
 
-/** Reads the store's state and its changes since a known version. */
+/** Reads the store's state, and its changes since a version. */
 export function* readFreshness(since: StoreVersion | null): Query<Freshness> {
   if (since !== null) {
-    const found = freshnessOf(yield { text: READ_CHANGES, values: [since.version] }, since)
-    if (found !== null) return found
+    const freshness = freshnessOf(yield { text: READ_CHANGES, values: [since.version] }, since)
+    if (freshness !== null) return freshness
   }
   const [state] = yield { text: READ_STATE }
   return { ...stateOf(state!), changed: null }
 }
 
 /**
- * The state and changes in rows of commits since a known version; null if they do not begin with that version: it is of
- * another store, or too old.
+ * The state and changes in the rows of commits since a version. Null if the rows do not begin with that version, because it
+ * is of another store, or too old.
  */
 function freshnessOf(rows: readonly Row[], since: StoreVersion): Freshness | null {
   const [first] = rows
   if (first === undefined) return null
-  const known = stateOf(first).version
-  if (known.version !== since.version || known.mark !== since.mark) return null
+  const { version } = stateOf(first)
+  if (version.version !== since.version || version.mark !== since.mark) return null
   const changes = rows.slice(1).map(([, , , , scopes]) => readChanges(scopes as string))
-  const isKnown = changes.every((some) => some !== null)
-  return { ...stateOf(rows.at(-1)!), changed: isKnown ? changes.flat() : null }
+  const areKnown = changes.every((ofCommit) => ofCommit !== null)
+  return { ...stateOf(rows.at(-1)!), changed: areKnown ? changes.flat() : null }
 }

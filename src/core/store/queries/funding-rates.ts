@@ -12,14 +12,17 @@ export type FundingRatesQuery = {
   /** The page of markets. */
   page: PageQuery
   interval: Interval
-  /** The range of ends without both limits is so long, in nanoseconds, and ends with the last block. */
+  /** Length of the range in nanoseconds, up to the last block, if the request sets neither limit. */
   usualLength: bigint
-  /** On the ends of periods: start (inclusive) and end (exclusive), Unix nanoseconds; null if the request leaves it open. */
+  /**
+   * The range of the ends of periods: start (inclusive) and end (exclusive), Unix nanoseconds; null if the request leaves
+   * it open.
+   */
   start: bigint | null
   end: bigint | null
 }
 
-/** Paid periods that ended within a bucket, which starts at a whole multiple of its length, Unix nanoseconds. */
+/** Paid periods that ended within a bucket. It starts at a whole multiple of its length, Unix nanoseconds. */
 type RateBucket = { start: bigint; count: number; sumOfRates: string }
 
 /** A page of markets with their rates, in the direction of reading. */
@@ -27,18 +30,18 @@ export type FundingRates = Omit<MarketPage, 'ids'> & {
   storeHead: StoreHead
   version: StoreVersion
   markets: { marketId: string; buckets: RateBucket[] }[]
-  /** Whether the range has too many buckets: nothing is read. */
+  /** Whether the range has too many buckets, so that nothing was read. */
   isTooLong: boolean
 }
 
-/** Buckets of a market, at most. */
+/** Maximum number of buckets of a market. */
 export const MAX_RATE_BUCKETS = 1_100
 
-/** After so many buckets, or periods read for them, a page ends, whatever its size. */
+/** A page ends early after this many buckets, or periods read for them. */
 const MAX_PAGE_BUCKETS = 40_000
 const MAX_PAGE_PERIODS = 100_000
 
-/** Sums of funding rates by market and bucket. Null in an empty store. */
+/** Sums funding rates by market and bucket; null in an empty store. */
 export function* readFundingRates(query: FundingRatesQuery): Query<FundingRates | null> {
   const { storeHead, version } = yield* readFreshness(null)
   if (storeHead === null) return null

@@ -9,30 +9,30 @@ import type { Statement } from '../pages/statement.ts'
 import { textOf } from '../statements.ts'
 import { coverageOf, GAP_COLUMNS, READ_SINCE, READ_STREAM } from './coverage.ts'
 
-/** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */
+/** The requested part of a store's counts: gaps by height and rows by market, each from a start on. */
 export type HoldingsQuery = {
-  /** Rows of this market alone; null: of all. */
+  /** Only rows of this market; null for all markets. */
   marketId: string | null
-  /** Gaps that begin at this height or above it; null: none. */
+  /** Only gaps that begin at this height or above it; null for no gaps. */
   fromHeight: bigint | null
-  /** Markets whose id is greater than this; null: none. */
+  /** Only markets whose id is greater than this; null for no markets. */
   afterMarket: string | null
-  /** Gaps at most, and markets at most in each list; null: all. */
+  /** Maximum number of gaps, and of markets in each list; null for all. */
   limit: number | null
 }
 
-/** Everything that a store holds. */
+/** Everything in a store. */
 export const ALL_HOLDINGS: HoldingsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
 
-/** How many rows of a market there are, and the times of the first and the last. */
+/** The number of a market's rows, and the times of the first and the last one. */
 type HeldOfMarket = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
 
-/** How much there is of each resource; numbers are text. Of those that are not named here, how many rows. */
+/** The number of rows of each resource, and for these resources more; numbers are text. */
 type HeldRows = {
-  /** Times are those of the blocks that they came in. */
+  /** Times are those of the blocks with the checkpoints. */
   checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
   fundingPeriodDataPoints: HeldOfMarket[]
-  /** Times are those at which periods began. */
+  /** Times are the starts of periods. */
   fundingPeriods: HeldOfMarket[]
   instruments: { count: string }
   /** `atBlock` is the block of the market's latest list. */
@@ -41,7 +41,7 @@ type HeldRows = {
 
 /** Counts and ranges of a store's rows; numbers are text. */
 export type Holdings = HeldRows & {
-  /** With the gaps that were asked for. */
+  /** Only with the requested gaps. */
   coverage: Coverage
   /** Start of the remaining gaps and markets; null if there are none. */
   next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
@@ -50,22 +50,22 @@ export type Holdings = HeldRows & {
 }
 
 /**
- * Limit of pruning: earlier times (Unix nanoseconds), lower heights; null if never pruned that way. Older rows may have
- * arrived since, with a filled gap.
+ * How far rows have been pruned: those with earlier times (Unix nanoseconds), and lower heights; null if never by that.
+ * Older rows may have arrived since, with a filled gap.
  */
 export type PrunedBefore = { timestamp: string | null; height: string | null }
 
-/** How much there is of a resource, as a statement says it. */
+/** The statement that counts a resource's rows. */
 type HoldingStatement = Statement & {
-  /** The fields of a row; the first is the market if there is a row for each. */
+  /** The fields of a row. If the first is the market, there is a row for each market. */
   fields: readonly string[]
 }
 
-/** Which markets' rows: by the condition on their ids, and how many at most. */
+/** The requested markets: a condition on their ids, and their maximum number. */
 type MarketsAsked = { where: string; values: [from: string, most: bigint] }
 
 /**
- * The statement that counts a resource's rows, in the form given by its description.
+ * The statement that counts a resource's rows, in the form of its description.
  *
  * @throws {TypeError} for a form that its table cannot give.
  */
@@ -126,10 +126,10 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
   }
 }
 
-// A description that cannot be answered fails at the start.
+// A description that cannot be counted fails when the program starts.
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: ['', 0n] })
 
-/** Reads ranges that begin at a height or above it. */
+/** Reads the first ranges that begin at a height or above it. */
 function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
   return {
     text: `
@@ -140,7 +140,7 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
 }
 
 /**
- * Counts rows by resource and market; null if the store is empty. Reads one more gap, imported range and market than
+ * Counts rows by resource and market; null if the store is empty. It reads one gap, imported range and market more than
  * requested, to detect whether there are more.
  */
 export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
@@ -164,7 +164,7 @@ export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
     resources.push({ name: resource.name, fields, isByMarket, rows })
   }
 
-  // Gaps and imported ranges lie apart: if a list is cut, none of the other's reaches across.
+  // Gaps and imported ranges do not overlap: where one list is cut, no range of the other reaches beyond.
   const fromHeight = endOfLists([gaps, imported], limit, ([, to]) => BigInt(to!) + 1n)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
   const coverage = coverageOf(stream, gaps.filter(isShownRange), since, imported.filter(isShownRange))
@@ -185,8 +185,8 @@ export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
 }
 
 /**
- * Sums up spans of as many markets as are asked for at a time, of which some may have none: of no more than are shown,
- * and each machine of a cluster those of its own.
+ * Sums spans, for as many markets at a time as are requested. Some of these may have no spans. This reads no more markets
+ * than are shown, and on a cluster each machine sums its own.
  */
 function* sumSpans({ text }: Statement, { where, values }: MarketsAsked): Query<Row[]> {
   const rows: Row[] = []
@@ -206,7 +206,7 @@ function* sumSpans({ text }: Statement, { where, values }: MarketsAsked): Query<
   }
 }
 
-/** The end up to which every list is complete; null if none is cut. `endOf` says where a row ends. */
+/** The end up to which every list is complete; null if none is cut. `endOf` returns the end of a row. */
 function endOfLists<End extends bigint | string>(
   lists: readonly (readonly Row[])[],
   limit: number | null,
@@ -217,7 +217,7 @@ function endOfLists<End extends bigint | string>(
   return cut.length === 0 ? null : least(cut.map((list) => endOf(list[limit - 1]!)))
 }
 
-/** How far old rows have been pruned; null if never. */
+/** How far rows have been pruned; null if never. */
 export function* readPrunedBefore(): Query<PrunedBefore | null> {
   const [row] = yield {
     text: 'select cast(before_timestamp as text), cast(before_height as text) from pruned',

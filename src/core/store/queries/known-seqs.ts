@@ -6,10 +6,10 @@ import { READ_MARKET_DATA } from './market-data.ts'
 
 /* A period of a market is known if its own event, a data point or market data name its seq. */
 
-/** The last period of which a market, by its number, has data points. */
+/** The last period of a market, given by its number, that has data points. */
 export const READ_POINTS_SEQ = pointsSeq('desc')
 
-/** In two statements, each of which the index answers. */
+/** Two statements, because the index answers each of them. */
 const READ_PERIODS_SEQS = `
   select (select cast(min(seq) as text) from funding_periods where market_id = $1),
     (select cast(max(seq) as text) from funding_periods where market_id = $1)`
@@ -17,7 +17,7 @@ const READ_PERIODS_SEQS = `
 type KnownSeqs = {
   first: bigint
   last: bigint
-  /** Whether the last one's own event is stored. */
+  /** Whether the event of the last one is stored. */
   isLastStored: boolean
 }
 

@@ -2,11 +2,11 @@ import type { Query } from '../pages/page.ts'
 import { READ_LAST_TIMESTAMP } from './counted-points.ts'
 import { ENDED_STATES } from './market-data.ts'
 
-/** When the last checkpoint and the last data points of each market came, Unix nanoseconds as text. */
+/** Times of the last checkpoint, and of the last data points of each market, Unix nanoseconds as text. */
 type LastTimes = {
-  /** The time of the block that it came in; null if there is none. */
+  /** The time of its block; null if there is no checkpoint. */
   checkpoint: string | null
-  /** Of markets that have not ended; `source` as stored. */
+  /** Points of markets that have not ended; `source` as stored. */
   points: { marketId: string; source: 1 | 2; timestamp: string }[]
 }
 
@@ -16,10 +16,10 @@ const READ_CHECKPOINT = `
 
 const READ_MARKETS = 'select market_id, cast(market as text) from markets order by markets.market_id'
 
-/** Nothing comes of these. */
+/** Markets that have ended: no more points are expected. */
 const READ_ENDED_MARKETS = `select market_id from instruments where state in (${ENDED_STATES.join(', ')})`
 
-/** Reads them in one snapshot, of so many markets at most: of each two looks into an index. */
+/** Reads the last times, in one snapshot, of at most `mostMarkets` markets: each takes two lookups in an index. */
 export function* readLastTimes(mostMarkets: number): Query<LastTimes> {
   const [checkpoint] = yield { text: READ_CHECKPOINT }
   const ended = new Set((yield { text: READ_ENDED_MARKETS }).map(([marketId]) => marketId))

@@ -2,25 +2,25 @@ import type { Query } from '../pages/page.ts'
 import type { NamedColumn, Table, TextCell } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
 
-/** A text that is longer than any that an event can bring. */
+/** A text that is longer than any that an event can contain. */
 type LongText = {
   /** The row's key, with `...` in place of long texts. */
   key: readonly TextCell[]
   column: string
   bytes: bigint
-  /** The most that an event can bring, in characters. */
+  /** Maximum length of such a text in an event, in characters. */
   maxLength: number
 }
 
-/** Bytes of a character at most, in UTF-8. */
+/** Maximum bytes of a character in UTF-8. */
 const CHARACTER_BYTES = 4
 
-/** Rows that are returned for each table. */
+/** Maximum number of rows that are returned for each table. */
 const MAX_ROWS = 100n
 
 /**
- * Finds texts of a table that no event can bring, in up to 100 of its rows. The number of a text's bytes is known to both
- * databases without reading it; of its characters only those of the shorter ones are counted.
+ * Finds texts of a table that no event can contain, in up to 100 of its rows. Both databases know the number of a text's
+ * bytes without reading it; characters are counted only for texts that may be short enough.
  */
 export function* readLongTexts(table: Table): Query<LongText[]> {
   const limited = table.columns.filter(({ maxLength }) => Number.isFinite(maxLength))
@@ -43,7 +43,7 @@ export function* readLongTexts(table: Table): Query<LongText[]> {
   })
 }
 
-/** Without a cast: SQLite would read the text for that. */
+/** Without a cast, because SQLite would have to read the text for one. */
 const bytesOf = ({ name }: NamedColumn) => `octet_length(${name})`
 
 const isLong = (column: NamedColumn) => {

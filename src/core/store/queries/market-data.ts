@@ -6,10 +6,10 @@ import type { Query, StoreHead } from '../pages/page.ts'
 import { columnList, columnNames } from '../pages/scan-sql.ts'
 import { stateOf } from './freshness.ts'
 
-/** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
+/** States in which a market no longer pays funding: rejected, cancelled, closed, trading terminated, settled. */
 export const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
 
-/** The latest data of the markets between two ids, both included, and the highest seq that any have named, if any. */
+/** The latest data of the markets between two ids, both included, and the highest seq that any of their data name. */
 export const READ_MARKET_DATA = `
   select market_id, cast(timestamp as text), mark_price, open_interest, market_state, trading_mode,
     funding_payment, funding_rate, internal_twap, external_twap, cast(seq as text),
@@ -17,8 +17,8 @@ export const READ_MARKET_DATA = `
   from market_data where market_id >= $1 and market_id <= $2`
 
 /**
- * A market's latest period, and the last one with a payment: each after the market, a word that says which, and the height
- * of the event that its start is from.
+ * A market's latest period, and its latest one with a payment. Each row begins with the market, a word that says which of
+ * the two it is, and the height of the event that its start is from.
  */
 export const READ_PERIODS = (
   [
@@ -42,17 +42,17 @@ const END_COLUMN = at('end_timestamp')
 const SEQ_COLUMN = at('seq')
 const START_COLUMN = at('start_timestamp')
 
-/** A market's latest period, and its last paid one, as rows of their resource. */
+/** A market's latest period, and its last paid one, as rows of the resource. */
 export type LatestPeriods = {
   latest: Row | null
-  /** The height of the event that the latest one's start is from; 0 if it is not known. */
+  /** The height of the event that the latest period's start is from; 0 if unknown. */
   startHeight: bigint
   paid: Row | null
 }
 
 export const NO_PERIODS: LatestPeriods = { latest: null, startHeight: 0n, paid: null }
 
-/** By market. */
+/** The periods of each market, from rows of {@link READ_PERIODS}. */
 export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> {
   const markets = new Map<string, LatestPeriods>()
   for (const [marketId, which, startHeight, ...period] of rows) {
@@ -63,12 +63,12 @@ export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> 
   return markets
 }
 
-/** A market's latest period if it has no end: an earlier one without an end ended in blocks that are missing. */
+/** A market's latest period if it has no end. An earlier one without an end ended in blocks that are missing. */
 export function runningOf({ latest }: LatestPeriods): Row | null {
   return latest?.[END_COLUMN] === null ? latest : null
 }
 
-/** What identifies a period of a market, of a row of {@link LatestPeriods}. */
+/** The identity of a period of {@link LatestPeriods} within its market. */
 export function keyOfPeriod(row: Row): { start: bigint; seq: bigint } {
   return { start: BigInt(row[START_COLUMN]!), seq: BigInt(row[SEQ_COLUMN]!) }
 }
@@ -84,7 +84,7 @@ export function marketDataNode([, timestamp, markPrice, openInterest, state, mod
   }
 }
 
-/** The estimated payment if the running period ended now, from the market's latest data; null if they have none. */
+/** The estimated payment if the running period ended now, from the market's latest data; null if these have no estimate. */
 export function estimateNode(data: Row | undefined, running: Row | null): object | null {
   if (data === undefined || running === null) return null
   const [marketId, at, , , state, , fundingPayment, fundingRate, internalTwap, externalTwap, seq] = data
@@ -94,7 +94,7 @@ export function estimateNode(data: Row | undefined, running: Row | null): object
   return { marketId, seq, start: running[START_COLUMN], at, ...texts }
 }
 
-/** The estimate of a market, and the last block of the snapshot; null in an empty store. */
+/** A market's estimate, and the last block of the snapshot; null in an empty store. */
 export function* readEstimate(
   marketId: string,
 ): Query<{ estimate: object | null; storeHead: StoreHead; version: StoreVersion } | null> {

@@ -12,9 +12,9 @@ export function* readMarketPage(query: PageQuery): Query<MarketPage> {
   return { ids: ids.slice(0, limit), more: ids.length > limit, hasRowsAtOrBefore }
 }
 
-/** The markets of a page in the direction of reading, and one more if more follow. */
+/** The markets of a page, in the direction of reading, and one more if more follow. */
 function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: PageQuery): Query<string[]> {
-  // A cursor is of the one market that is asked for: nothing follows it.
+  // A request for one market has a cursor of that market, which nothing follows.
   if (marketId !== undefined && cursor !== null) return []
   const start = marketId ?? (cursor?.[0] as string | undefined)
   const operator = marketId !== undefined ? '=' : descending ? '<' : '>'
@@ -26,7 +26,7 @@ function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: Pa
   return rows.map(([id]) => String(id))
 }
 
-/** Whether there is a market at or before the cursor, in reading direction. */
+/** Whether there is a market at or before the cursor, in the direction of reading. */
 function* isAnyAtOrBefore({ selection: { marketId }, descending, cursor }: PageQuery): Query<boolean> {
   if (cursor === null) return false
   const operator = marketId !== undefined ? '=' : descending ? '>=' : '<='

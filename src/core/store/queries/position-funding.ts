@@ -9,12 +9,15 @@ import { readKnownSeqs } from './known-seqs.ts'
 
 export type PositionFundingQuery = {
   marketId: string
-  /** On the ends of periods: start (inclusive) and end (exclusive), Unix nanoseconds; null if the request leaves it open. */
+  /**
+   * The range of the ends of periods: start (inclusive) and end (exclusive), Unix nanoseconds; null if the request leaves
+   * it open.
+   */
   start: bigint | null
   end: bigint | null
   /** The size of the position, a decimal number; negative for a short one. */
   units: string
-  /** So many payments, the newest first, of the periods before `after`. */
+  /** Maximum number of payments, newest first, of periods before `after`. */
   limit: number
   after: { start: bigint; seq: bigint } | null
 }
@@ -22,18 +25,18 @@ export type PositionFundingQuery = {
 /** Payment received for a period, in the smallest unit of the settlement asset; negative if the position paid. */
 type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: string; amount: string }
 
-/** The payments of a position over a range of times, of one snapshot. */
+/** The payments of a position over a range of times, in one snapshot. */
 export type PositionFunding = {
   storeHead: StoreHead
   version: StoreVersion
-  /** Null where payments after others are asked for: then no others are read. */
+  /** Null if the request continues after a payment: then no others are read. */
   totals: FundingTotals | null
   payments: ReceivedPayment[]
-  /** Whether earlier payments of the range follow; false if none were asked for. */
+  /** Whether earlier payments of the range follow; false if no payments were requested. */
   more: boolean
 }
 
-/** What all payments of a range add up to. */
+/** The sums over all payments of a range. */
 type FundingTotals = {
   count: number
   total: string
@@ -41,16 +44,18 @@ type FundingTotals = {
   averageRate: string | null
   firstEnd: bigint | null
   lastEnd: bigint | null
-  /** The start of the earliest period from which on all are stored, up to the last known one; null if there is none. */
+  /** The start of the earliest period from which all are stored, up to the last known one; null if there is none. */
   completeFrom: bigint | null
-  /** Numbers of known periods within the range, and of those between them, that are not stored with an end: the least. */
+  /**
+   * The lowest seqs of missing periods within the range: known ones, and those between known ones, whose end is not stored.
+   */
   missing: bigint[]
 }
 
-/** Missing periods that are named, at most. */
+/** Maximum number of missing periods that are named. */
 const MAX_MISSING = 1_000
 
-/** The latest period that does not follow one that is stored with an end. */
+/** The latest period whose predecessor is not stored with an end. */
 const READ_COMPLETE_FROM = `
   select cast(start_timestamp as text) from funding_periods
   where market_id = $1 and not exists (
@@ -65,7 +70,7 @@ const READ_LAST_ENDED = `
   order by start_timestamp desc, seq desc limit 1`
 
 /**
- * Calculates the payments of a position for each period of a market that ended within a range. Null if the store is
+ * Calculates the payments of a position for all of a market's periods that ended within a range; null if the store is
  * empty.
  */
 export function* readPositionFunding(query: PositionFundingQuery): Query<PositionFunding | null> {
@@ -108,7 +113,7 @@ export function* readPositionFunding(query: PositionFundingQuery): Query<Positio
   return { storeHead, version, totals, payments, more }
 }
 
-/** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */
+/** The start from which all periods are stored, and the seqs of missing periods after the last ended one in a range. */
 type StoredPeriods = { completeFrom: bigint | null; missing: MissingPeriods }
 
 function* readStored(marketId: string, from: bigint, upTo: bigint): Query<StoredPeriods> {
@@ -116,7 +121,7 @@ function* readStored(marketId: string, from: bigint, upTo: bigint): Query<Stored
   const known = yield* readKnownSeqs(marketId)
   const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }
   const [lastEnded] = yield { text: READ_LAST_ENDED, values: [marketId] }
-  // Of an empty range nothing is missing.
+  // Nothing is missing in an empty range.
   if (known !== null && from <= upTo && (lastEnded === undefined || BigInt(lastEnded[1]!) <= upTo)) {
     missing.add(known.last + 1n)
     missing.add(lastEnded === undefined ? known.first - 1n : BigInt(lastEnded[0]!))
@@ -124,10 +129,10 @@ function* readStored(marketId: string, from: bigint, upTo: bigint): Query<Stored
   return { completeFrom: known?.isLastStored ? BigInt(complete![0]!) : null, missing }
 }
 
-/** A long position pays a positive funding payment. */
+/** A long position pays if the funding payment is positive. */
 const MINUS_ONE = ofInteger(-1n)
 
-/** The numbers between those that are added, in descending order. */
+/** Collects the seqs between those that are added, in descending order. */
 class MissingPeriods {
   #before: bigint | null = null
   readonly #gaps: { from: bigint; to: bigint }[] = []
@@ -139,7 +144,7 @@ class MissingPeriods {
     this.#before = seq
   }
 
-  /** The smallest, ascending. */
+  /** The lowest ones, ascending. */
   least(): bigint[] {
     const all: bigint[] = []
     for (const { from, to } of this.#gaps.toReversed()) {

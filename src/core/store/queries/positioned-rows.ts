@@ -4,12 +4,12 @@ import type { Located } from '../pages/locate.ts'
 import { textOf } from '../statements.ts'
 
 /**
- * Rows that are read at a time, found or not; a few times as many may be if the blocks of one run hold more. What
- * else waits for the database has its turn after them.
+ * Number of rows read at a time, whether or not they match; a few times as many if a range of blocks with one span has
+ * more. Other work that waits for the database gets its turn afterwards.
  */
 export const MAX_READ_ROWS = 10_000
 
-/** A row and its event. `marketId` is its market, if rows of all markets are requested. */
+/** A row and the position of its event; `marketId` is set if rows of all markets are requested. */
 export type PositionedRow = { row: Row; position: EventPosition; marketId?: string }
 
 /** The rows of a stream. */
@@ -18,10 +18,13 @@ export type Followed = { resource: Resource; selection: Selection }
 /** The rows of a stream, and the ranges in which they are. */
 export type LocatedRows = Followed & Located
 
+/** Whether two positions are of one event. */
 export const isSameEvent = (a: EventPosition, b: EventPosition) =>
   a.height === b.height && a.index === b.index
 
-/** The columns that tell the rows of one event apart: ids of the key, and the market if rows of all are asked for. */
+/**
+ * The columns that distinguish the rows of one event: ids of the key, and the market if rows of all markets are requested.
+ */
 export function idColumns({ resource, selection }: Followed): string[] {
   const { key, storage } = resource
   const ids = key.filter(({ type }) => type === 'id').map(({ column }) => column)
@@ -38,7 +41,7 @@ export function positionWithin(
   return { height, index: index - 1, within: marketId === undefined ? ids : [marketId, ...ids] }
 }
 
-/** The rows up to a limit, and the position reached: the end of a block if none is left. */
+/** The rows up to a limit, and the position reached, which is after block `through` if no rows are left. */
 export function cutAt(
   limit: number,
   rows: PositionedRow[],
@@ -49,15 +52,16 @@ export function cutAt(
   return { rows: first, reached: first.at(-1)!.position }
 }
 
-/** The columns of a row's position, which come last. */
+/** The columns of a row's position, which are the last ones. */
 export const POSITION_COLUMNS = `${textOf('height')}, event_index`
 
+/** The position in the values of {@link POSITION_COLUMNS}. */
 export const positionOf = ([height, index]: Row): EventPosition => ({
   height: BigInt(height!),
   index: Number(index),
 })
 
-/** Reads rows of a statement; those of all markets have the market's id before the position. */
+/** Creates the parser of a statement's rows. For all markets, a row has the market's id before its position. */
 export function positionedRowOf({ resource, selection }: Followed): (row: Row) => PositionedRow {
   if (!isOfAllMarkets(resource, selection)) return (row) => ({ row, position: positionOf(row.slice(-2)) })
   return (row) => ({ row, position: positionOf(row.slice(-2)), marketId: String(row.at(-3)) })

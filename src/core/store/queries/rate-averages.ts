@@ -6,23 +6,23 @@ import type { Query } from '../pages/page.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { keyOfPeriod } from './market-data.ts'
 
-/** The average rates of a market at a time. */
+/** The average rates of a market, as of a time. */
 export type RateAverages = {
   node: Record<string, string | null>
-  /** The time of a block, Unix nanoseconds, from which on they are others, although no period has changed. */
+  /** The first block time, Unix nanoseconds, at which they change even if no period does. */
   until: bigint
 }
 
 const LONGEST = AVERAGE_WINDOWS.at(-1)!.length
 const EIGHT_HOURS = 28_800_000_000_000n
 
-/** The averages of a market that the store does not hold all periods of. */
+/** The averages of a market whose periods are not all stored. */
 export const NO_AVERAGES: RateAverages['node'] = Object.fromEntries(
   AVERAGE_WINDOWS.map(({ name }) => [name, null]),
 )
 
 /**
- * The average rates of a market over the windows that end at a time: a period counts in a window if it ended after the
+ * The average rates of a market over the windows that end at `at`. A period counts in a window if it ended after the
  * window's start, and not after its end.
  *
  * @param running the market's period that has no end yet
@@ -33,7 +33,7 @@ export function* readRateAverages(marketId: string, running: Row | null, at: big
   const changesAt = (time: bigint) => {
     if (time > at && time < until) until = time
   }
-  // From the latest period back to the first that is missing.
+  // From the latest period back to the first missing one.
   let earliest = running === null ? null : keyOfPeriod(running)
   let isUnbroken = true
   yield* readEndedPeriods(marketId, { from: at - LONGEST + 1n, upTo: at }, ({ start, seq, end, paid }) => {

@@ -27,30 +27,30 @@ export type SeriesQuery = {
   marketId: string
   start: bigint | null
   end: bigint | null
-  /** Points of this source alone; null: of all. */
+  /** Only points of this source; null for all. */
   source: bigint | null
-  /** One interval, or as short a one as gives no more than so many buckets. */
+  /** An interval, or the shortest one with at most this many buckets. */
   by: { interval: string } | { buckets: bigint }
 }
 
-/** The buckets of a source that have points, in the order of time. */
+/** The buckets of a source that have points, ascending. */
 type SourceSeries = { source: bigint; buckets: [start: bigint, Bucket][] }
 
 /** A series of whole buckets from one time to another. */
 export type Series = { from: bigint; to: bigint; interval: Interval; sources: SourceSeries[] }
 
 /**
- * A series of one snapshot: null if no point matches; if the requested interval is too short for the range, the
- * shortest allowed one.
+ * A series in one snapshot; null if no point matches. If the requested interval is too short for the range, `tooShort` is
+ * the shortest allowed one.
  */
 type SeriesAt = { storeHead: StoreHead; series: Series | null; tooShort: Interval | null }
 
-/** Buckets that a range may touch if the request names their interval. */
+/** Maximum number of buckets that a range may touch if the request names their interval. */
 export const MAX_TOUCHED_BUCKETS = 2_001n
 
 const TEXT_COLUMNS = ['first', 'last', 'minimum', 'maximum']
 
-/** All rows as one text per column; an empty value between commas is null. */
+/** All rows as one text for each column. An empty value between commas is null. */
 const READ_BUCKETS = `
   select string_agg(cast(bucket - $6 as text), ','), string_agg(cast(points as text), ','),
     string_agg(cast(seq as text), ','),
@@ -63,9 +63,8 @@ const READ_BUCKETS = `
   ) as found`
 
 /**
- * The statements that read a series, in one snapshot, one after another: each is yielded and wants its rows. Null in an
- * empty store. A bucket is built from the longest stored ones that fill it, and where none are built, or they are stale, from
- * shorter ones and points.
+ * Reads a series; null in an empty store. A bucket is composed of the longest stored buckets that fill it. Where none are
+ * built, or they are stale, it is composed of shorter ones and points.
  */
 export function* readSeries(query: SeriesQuery): Query<SeriesAt | null> {
   const storeHead = yield* readStoreHead()
@@ -105,7 +104,7 @@ export function* readSeries(query: SeriesQuery): Query<SeriesAt | null> {
 
 type AskedRange = { from: bigint; to: bigint; interval: Interval }
 
-/** A run with the times of its first and its last point. */
+/** A run, and the times of its first and last point. */
 type DatedRun = SeriesRun & { first: bigint; last: bigint }
 
 function intervalOf({ by }: SeriesQuery, start: bigint, end: bigint): Interval {
@@ -116,7 +115,7 @@ function intervalOf({ by }: SeriesQuery, start: bigint, end: bigint): Interval {
   return found ?? INTERVALS.at(-1)!
 }
 
-/** How many buckets of an interval a range touches. */
+/** The number of buckets that a range touches. */
 function touched({ nanoseconds }: Interval, start: bigint, end: bigint): bigint {
   return indexAt(end - 1n, nanoseconds) - indexAt(start, nanoseconds) + 1n
 }
@@ -140,10 +139,10 @@ function* readBuckets(run: DatedRun, range: AskedRange): Query<SourceSeries['buc
   return [...buckets].map(([index, bucket]) => [from + BigInt(index) * length, bucket])
 }
 
-/** A part of a range, in the shortest buckets, with those that it is read from; null: from points. */
+/** A part of a range, in indexes of the shortest buckets, and the level from which it is read; null for points. */
 type RangePart = BucketRange & { level: Level | null }
 
-/** The parts of a range in the order of time, each of the longest buckets that are built and not stale. */
+/** The parts of a range, ascending, each with the longest buckets that are built and not stale. */
 function* rangeParts(
   level: Level | null,
   range: BucketRange,

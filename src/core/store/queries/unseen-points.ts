@@ -19,13 +19,13 @@ import {
   positionedRowOf,
 } from './positioned-rows.ts'
 
-/** Runs of blocks whose points are read at a time. */
+/** Number of spans of blocks whose points are read at a time. */
 const SPANS_AT_ONCE = 16
 
-/** Markets whose points of a run of blocks are read at a time, at most. */
+/** Maximum number of markets whose points of one span of blocks are read at a time. */
 const MARKETS_AT_ONCE = 64
 
-/** The same for all markets: to divide the points of one run of blocks would take longer than to read them. */
+/** The same for all markets: dividing the points of one span of blocks would take longer than reading them. */
 const MAX_READ_ROWS_OF_ALL = 40_000
 
 /** Cost of locating rows, in rows that could be read instead. */
@@ -38,13 +38,13 @@ const STATEMENTS_IN_ROWS = 100
 export type Pass = {
   /** The last of the blocks. */
   through: bigint
-  /** In a stream of all markets: number of the last market that has been read. */
+  /** In a stream of all markets, the number of the last market that has been read. */
   passed: bigint
-  /** A market that is read in several parts; null if markets are read whole. */
+  /** The market that is being read in several parts; null if markets are read whole. */
   part: MarketPart | null
   /** How many of the first rows are remembered: the limit of the pass's first query. */
   limit: number
-  /** The first rows by event, of those looked at so far. */
+  /** The first rows by position, of those read so far. */
   found: PositionedRow[]
 }
 
@@ -85,13 +85,16 @@ type SpansAtOnce = {
   /** The last of the blocks. */
   through: bigint
   area: Area
-  /** Whether they have more points than are read at a time, although they are a single run of blocks. */
+  /** Whether they have more points than are read at a time, although they are those of a single span. */
   isTooLong: boolean
   /** Number of rows read to count the points. */
   countedRows: number
 }
 
-/** Chooses the first runs of blocks whose points can be read at a time: all of them, or a quarter, and so on down to one. */
+/**
+ * Chooses the first spans of blocks whose points can be read at a time: all of them, a quarter of them, and so on down to
+ * one.
+ */
 function* spansThatFit(
   spans: readonly Row[],
   limit: number,
@@ -118,7 +121,7 @@ function* spansThatFit(
   }
 }
 
-/** The points of a market that are among those of a period. */
+/** The points of a market that are also within a period's span. */
 function within(period: KeySpan | null, { market, first, last }: MarketSpan): MarketSpan {
   if (period === null) return { market, first, last }
   return { market, first: greatest([first, period.first]), last: least([last, period.last]) }
@@ -188,13 +191,13 @@ function finished({ limit, found, through }: Pass): RangeRead {
   return { ...cutAt(limit, found, through), readRows: MAX_READ_ROWS, pass: null }
 }
 
-/** The points of one market between two times, or those of some runs of blocks: of the markets after one, up to another. */
+/** The points of one market between two times, or those of spans of blocks, of the markets after `passed` up to `upTo`. */
 type Area = MarketSpan | { runs: readonly [first: bigint, last: bigint]; passed: bigint; upTo: bigint | null }
 
 const runsOf = ({ height }: PositionRange, through: bigint) =>
   [height / BLOCKS_OF_SPAN, through / BLOCKS_OF_SPAN] as const
 
-/** The last block whose points are read, and their first and last time. */
+/** The last block of these spans, and the first and last time of their points. */
 function rangeOfSpans(spans: readonly Row[], isComplete: boolean, { to }: PositionRange) {
   const first = least(spans.map(([, from]) => BigInt(from!)))
   const last = greatest(spans.map(([, , upTo]) => BigInt(upTo!)))
@@ -202,7 +205,7 @@ function rangeOfSpans(spans: readonly Row[], isComplete: boolean, { to }: Positi
   return { through: isComplete || end > to ? to : end, first, last }
 }
 
-/** The key begins with the source: one range for each. */
+/** The sources of a selection. Each is a range of its own, because the key begins with the source. */
 function sourcesOf({ source }: Selection): readonly bigint[] {
   return source === undefined ? [0n, 1n, 2n] : [source]
 }
@@ -217,7 +220,7 @@ const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
 /** The columns of a data point. */
 const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
-/** First and last time of the points of the first runs of blocks. */
+/** The first and last time of the points in each of the first spans of blocks. */
 function spansStatement({ market }: LocatedRows, { height, to }: PositionRange): Statement {
   const values: KeyValue[] = [height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
   const ofMarket = market === null ? '' : `market = $${values.push(market)} and`
@@ -231,7 +234,7 @@ function spansStatement({ market }: LocatedRows, { height, to }: PositionRange):
   }
 }
 
-/** The select of the points of an area and of one source, with further conditions. */
+/** The clauses `from` and `where` that select an area's points of one source; further conditions may follow. */
 function pointsOf(area: Area, source: bigint, bind: (value: KeyValue) => string): string {
   if (!('runs' in area)) {
     const { market, first, last } = area
@@ -239,7 +242,7 @@ function pointsOf(area: Area, source: bigint, bind: (value: KeyValue) => string)
       where market = ${bind(market)} and source = ${source}
         and timestamp between ${bind(first)} and ${bind(last)}`
   }
-  // A cross join: SQLite then reads the spans first.
+  // With a cross join, SQLite reads the spans first.
   return `from (${spansOfMarkets(area, bind)}) as span cross join funding_period_data_points
     where ${withinSpan(source)}`
 }
@@ -259,12 +262,14 @@ function spansOfMarkets(
     group by market`
 }
 
-/** Collects the values of a statement. */
+/** Adds a value to those of a statement, and returns its placeholder. */
 function binding(values: KeyValue[]): (value: KeyValue) => string {
   return (value) => `$${values.push(value)}`
 }
 
-/** Number of points of all sources, of a `from` clause for each; counting stops at one too many for each source. */
+/**
+ * The number of points of all sources, with a `from` clause for each. Each source is counted up to one more than `most`.
+ */
 function countOf({ selection }: LocatedRows, most: number, clauseOf: (source: bigint) => string): string {
   const counts = sourcesOf(selection).map(
     (source) => `(select count(*) from (select 1 ${clauseOf(source)} limit ${most + 1}) as of_source)`,
@@ -279,7 +284,7 @@ function countStatement(asked: LocatedRows, area: Area, most: number): Statement
   return { text: `select ${count}`, values }
 }
 
-/** The next markets of an area, the first and last time of their points, and their numbers, as above. */
+/** The next markets of an area, with the first and last time of their points, and their numbers of points as above. */
 function marketsStatement(asked: LocatedRows, area: Exclude<Area, MarketSpan>): Statement {
   const values: KeyValue[] = []
   const count = countOf(
@@ -295,7 +300,7 @@ function marketsStatement(asked: LocatedRows, area: Exclude<Area, MarketSpan>): 
   }
 }
 
-/** A source's points from one key on up to another one. */
+/** A source's points after one key, up to another one. */
 type Window = Pick<MarketPart, 'source' | 'after'> & { upTo: MarketPart['after'] }
 
 /** The first points of some blocks within an area and, if given, a window. */
@@ -309,7 +314,7 @@ function pointsStatement(
   const values: KeyValue[] = [height, BigInt(index), to, BigInt(limit)]
   const bind = binding(values)
   const ofAll = market === null
-  // Sources as literals, so that the planner knows them.
+  // The sources are literals, so that the planner knows them.
   const parts = (window === undefined ? sourcesOf(selection) : [window.source]).map((source) => {
     const conditions = [
       pointsOf(area, source, bind),
@@ -334,7 +339,7 @@ function pointsStatement(
   }
 }
 
-/** The key of the last point that is read at a time; none if no more follow. */
+/** The key of the last point that is read at a time; no row if no more follow. */
 function windowStatement({ market, source, first, last, after }: MarketPart): Statement {
   return {
     text: `select ${textOf('timestamp')}, ${textOf('seq')} from funding_period_data_points

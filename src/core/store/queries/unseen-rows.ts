@@ -28,16 +28,16 @@ import {
 } from './positioned-rows.ts'
 import { type Pass, type RangeQuery, type RangeRead, readPoints } from './unseen-points.ts'
 
-/** A query for the rows that a follower has not received yet, in order of the stream. */
+/** A query for the rows that a follower has not received, in the order of the stream. */
 export type UnseenQuery = {
   resource: Resource
   selection: Selection
   unseen: Unseen
-  /** The coverage to assume, if not that of the snapshot. */
+  /** The coverage to assume; null for that of the snapshot. */
   asOf: Coverage | null
   /** Maximum number of rows. */
   limit: number
-  /** The pass that the previous answer has not finished; the query continues after it, with the same coverage. */
+  /** The unfinished pass of the previous answer, which this query continues with the same coverage. */
   pass: Pass | null
 }
 
@@ -48,58 +48,55 @@ export type UnseenRows = {
   rows: PositionedRow[]
   /** The position up to which rows have been read; null if all have. */
   reached: EventPosition | null
-  /**
-   * The reading position within blocks with more rows than are read at a time; none of their rows has been returned
-   * yet.
-   */
+  /** The progress within blocks with more rows than are read at a time; none of their rows has been returned yet. */
   pass: Pass | null
 }
 
 /**
- * Reads rows in order of the stream; null in an empty store, or one that has less than `asOf`: a lagging replica, or a
- * restored store. The limit counts rows read, not found: the next query continues from there.
+ * Reads rows in the order of the stream. Null in an empty store, and in one that has less than `asOf`: a lagging replica,
+ * or a restored store. The limit is one of rows read, not of rows that match; the next query continues from there.
  */
 export function* readUnseenRows(query: UnseenQuery): Query<UnseenRows | null> {
   const { resource, selection, unseen, limit, pass } = query
   let coverage = query.asOf
   if (coverage === null) {
-    const held = yield* readCoverage()
-    if (held === null) return null
-    coverage = coverageOfResource(held, resource.name)
+    const stored = yield* readCoverage()
+    if (stored === null) return null
+    coverage = coverageOfResource(stored, resource.name)
   } else {
     const storeHead = yield* readStoreHead()
     if (storeHead === null || BigInt(storeHead.height) < coverage.height) return null
   }
-  const found: PositionedRow[] = []
-  const all: UnseenRows = { coverage, rows: found, reached: null, pass: null }
+  const rows: PositionedRow[] = []
+  const all: UnseenRows = { coverage, rows, reached: null, pass: null }
   if (limit === 0 || selectsNothing(resource, selection)) return all
-  // A gap that has been filled since is not in this coverage yet: its rows follow once it is.
+  // Gaps that have been filled since are not in this coverage: their rows follow once they are.
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
   const located = yield* locateRows(resource, selection)
   if (located === null) return all
-  const held = storedPartsOf(unseen, coverage)
-  // A follower for whom earlier blocks are unseen, too, has not seen what the position of a row supposes.
-  const hasGap = held.some(({ height }) => height < unseen.tail.height)
+  const ranges = storedPartsOf(unseen, coverage)
+  // The position of a row assumes that all earlier blocks have been seen, which this follower has not.
+  const hasGap = ranges.some(({ height }) => height < unseen.tail.height)
   const asked = { resource: hasGap ? inGaps(resource) : resource, selection, ...located }
-  let going = pass
+  let openPass = pass
   let readRows = 0
-  for (const range of held) {
+  for (const range of ranges) {
     let from: EventPosition = range
     while (from.height <= range.to) {
       const part = yield* readRange(
-        { ...asked, limit: limit - found.length, pass: going },
+        { ...asked, limit: limit - rows.length, pass: openPass },
         { ...from, to: range.to },
       )
-      going = null
-      found.push(...part.rows.filter(({ position }) => !missing.has(position.height)))
+      openPass = null
+      rows.push(...part.rows.filter(({ position }) => !missing.has(position.height)))
       if (part.pass !== null) {
-        // Rows already found are sent first: a pass begins at the query's own reading position.
-        return { ...all, reached: from, pass: found.length === 0 ? part.pass : null }
+        // The rows read so far are sent first: a pass begins at the position where the query itself does.
+        return { ...all, reached: from, pass: rows.length === 0 ? part.pass : null }
       }
       readRows += part.readRows
       from = part.reached
       const isAtEnd = from.height > range.to && range.to >= coverage.height
-      if ((found.length >= limit || readRows >= MAX_READ_ROWS) && !isAtEnd) {
+      if ((rows.length >= limit || readRows >= MAX_READ_ROWS) && !isAtEnd) {
         return { ...all, reached: from }
       }
     }
@@ -107,7 +104,7 @@ export function* readUnseenRows(query: UnseenQuery): Query<UnseenRows | null> {
   return all
 }
 
-/** The resource with each row at the positions of all events that it is made of, so that some are sent twice. */
+/** The resource with each row at the positions of all events that it depends on, so that some rows are sent twice. */
 function inGaps(resource: Resource): Resource {
   const { fromInGaps: from } = resource.storage
   return from === undefined ? resource : { ...resource, storage: { ...resource.storage, from } }
@@ -128,7 +125,7 @@ function* readRange(query: RangeQuery, range: PositionRange): Query<RangeRead> {
   }
 }
 
-/** The first rows of some blocks among all rows of a selection. */
+/** The first rows of these blocks, among all rows of a selection. */
 function positionedRowsStatement(
   asked: LocatedRows,
   { height, index, within, to }: PositionRange,
@@ -154,7 +151,7 @@ function positionedRowsStatement(
   }
 }
 
-/** The statement for the position of the row with a key: one row, or none. */
+/** The statement for the position of the row with a key; it returns one row, or none. */
 function positionStatement(
   resource: Resource,
   { marketId }: Selection,
@@ -171,7 +168,7 @@ function positionStatement(
   }
 }
 
-/** The event of the row with a key; null if there is no such row. */
+/** The position of the row with a key; null if there is no such row. */
 export function* readPosition(
   resource: Resource,
   selection: Selection,

@@ -20,10 +20,10 @@ import { STORED } from '../../resources/stored.ts'
 
 export type { ColumnType, MergeRule, NamedColumn, Table } from '../../model/table.ts'
 
-/** A value of any column, as text; null if there is none. */
+/** A value of any column, as text; null if the column is null. */
 export type TextCell = string | null
 
-/** Every table with stored data; that of the store head is the last. */
+/** All tables with stored data; the table of the store head is the last one. */
 export const TABLES: readonly Table[] = [
   defineTable({
     name: 'markets',
@@ -93,20 +93,24 @@ export const TABLES: readonly Table[] = [
 /** A table with rows that are pruned. */
 export type PrunedTable = Table & { pruned: PruneColumns; counted: string }
 
-/** @throws {TypeError} for a table whose deleted rows nobody could report. */
+/**
+ * The tables that are pruned.
+ *
+ * @throws {TypeError} for a table whose deleted rows no report would count.
+ */
 export const PRUNED_TABLES: readonly PrunedTable[] = TABLES.filter((table): table is PrunedTable => {
   if (table.pruned !== undefined && table.counted === undefined)
     throw new TypeError(`${table.name}: its rows are pruned, and no report counts them`)
   return table.pruned !== undefined
 })
 
-/** The rows that are pruned, in words. */
+/** The kinds of rows that are pruned, in words. */
 export const PRUNED_ROWS = listed(PRUNED_TABLES.map(({ counted }) => wordsOfName(counted)))
 
 const TABLES_BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
 
 /**
- * The table of a name.
+ * The table with a name.
  *
  * @throws {TypeError} if there is none.
  */
@@ -116,13 +120,13 @@ export function tableOf(name: string): Table {
   return table
 }
 
-/** The column by which the rows of a table name their market, by number or id; undefined if they name none. */
+/** The column in which the rows of a table name their market, by number or id; undefined if they do not. */
 export function marketColumn({ columns }: Table): 'market' | 'market_id' | undefined {
   const found = columns.find(({ name }) => name === 'market' || name === 'market_id')
   return found?.name as 'market' | 'market_id' | undefined
 }
 
-/** Whether the rows of a table come from events, whose positions they keep. */
+/** Whether the rows of a table are from events, and have their positions. */
 export function hasPositions({ columns }: Table): boolean {
   return columns.some(({ name }) => name === 'event_index')
 }
@@ -205,8 +209,8 @@ function isFullerInSql(table: string, fullIf: string): string {
 }
 
 /**
- * Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. Either may be the
- * beginning of a key: then all rows whose keys begin so are in the range.
+ * The rows of a table whose keys are after `after`, and not after `upTo`; null for no limit. Either may be the beginning of
+ * a key: all rows whose keys begin with it are then in the range.
  */
 export type RowRange = { after: readonly TextCell[] | null; upTo: readonly TextCell[] | null }
 
@@ -220,17 +224,18 @@ export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readon
 
 /** The parts of a statement that reads a range of rows in key order. */
 type RangeClauses = {
-  /** Empty if all rows of the table are in the range. */
+  /** Empty if the range has no limit. */
   where: string
   order: string
   /** The values of `where`. */
   values: KeyValue[]
-  /** The first `$` number that `where` leaves free, as a statement has it. */
+  /** The first placeholder that `where` does not use, for example `$3`. */
   next: string
 }
 
 /**
- * `where` and `order by` of a range: the key as a row value, `$1`, `$2`, ... its ends in turn, integers bound as such.
+ * The clauses `where` and `order by` of a range. The key is a row value, `$1`, `$2`, ... are the values of its ends in this
+ * order, with integers bound as such.
  */
 export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: RowRange): RangeClauses {
   const key = columns.slice(0, keyLength)

@@ -14,27 +14,27 @@ import {
 import { hasLog } from './log-check.ts'
 import { shortenLog } from './shorten-log.ts'
 
-/** Pages that are copied at a time. */
+/** Number of pages copied at a time. */
 const STEP_PAGES = 2_000
 
 /**
- * Copies a store to another file, as of the moment when it starts, however much is written meanwhile. The copy
- * gets its name once it is whole and on disk.
+ * Copies a store to another file, as of the start of the copy, however much is written meanwhile. The copy gets its name
+ * once it is whole and on disk.
  *
- * @throws {StoreError} if the file is there already, or cannot be written, or the store is damaged.
+ * @throws {StoreError} if the file exists and must not be replaced, or cannot be written to, or if the store is damaged.
  */
 export async function backupSqlite(
   path: string,
   file: string,
   { force = false, signal, onProgress }: BackupOptions,
 ): Promise<void> {
-  // Before an upgrade: of whatever schema it is, it is copied as it is.
+  // A backup may be made before an upgrade, so a store of any schema is copied as it is.
   const source = openForReading(path, undefined, true)
   const partial = `${file}.partial`
   try {
     refuseFile(path, file, force)
     rmSync(partial, { force: true })
-    // Held until the copy is whole: with it every page is of this moment.
+    // Open until the copy is whole: every page is then of this moment.
     source.begin()
     source.row('select commits from store_file')
     withSqliteErrors(path, () => refuseDamaged(source))
@@ -59,7 +59,7 @@ export async function backupSqlite(
   }
 }
 
-/** A copy of a damaged store would replace a good one. */
+/** Refuses to copy a damaged store, because the copy would replace a good one. */
 function refuseDamaged(source: Connection): void {
   const [problem] = source.row('pragma quick_check(1)')!
   if (problem === 'ok') return
@@ -68,7 +68,7 @@ function refuseDamaged(source: Connection): void {
   )
 }
 
-/** A store that is in use, or the store itself, is never replaced. */
+/** Refuses to replace a store that is in use, or the store itself. */
 function refuseFile(path: string, file: string, force: boolean): void {
   const stats = statSync(file, { throwIfNoEntry: false })
   if (stats === undefined) {

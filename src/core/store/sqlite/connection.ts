@@ -24,30 +24,29 @@ import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
 
-/** Readers wait only for a process that opens or closes the file; the event loop waits with them. */
+/** Readers wait only for a process that opens or closes the file, and the event loop waits with them. */
 const READER_WAIT_MS = 250
 
-/** How long a checkpoint of the WAL waits for readers of older snapshots; the rest is copied next time. */
+/** How long a checkpoint of the WAL waits for readers of older snapshots. The rest is copied next time. */
 const TRUNCATE_WAIT_MS = 100
 
-/**
- * Memory for pages of the file. Mapping the file instead is not faster, and a file that gets shorter meanwhile
- * then kills the process.
- */
+/** Memory for pages of the file. Mapping the file is not faster, and would kill the process if the file became shorter. */
 const READER_CACHE_KIB = 4 * 1024
 
-/** Room that a change of the schema needs in any case: new tables, the pages of the schema. */
+/** The space that a change of the schema needs in any case: for new tables, and the pages of the schema. */
 const LEAST_MIGRATION_BYTES = 1024 * 1024
 
-/** Buckets of half a minute that series are made of, rather too many: no more than points, nor than there is time for. */
+/**
+ * An upper estimate of the half-minute buckets of all series: not more than there are points, nor than there is time for.
+ */
 const COUNT_BUCKETS = `
   select coalesce(sum(min(points, 3 * (last_timestamp / 30000000000 - first_timestamp / 30000000000 + 1))), 0)
   from funding_period_spans`
 
-/** Bytes of series for each of them: of the longer ones, too, which are as many again if points are rare. */
+/** Bytes of series for each of them. This includes the longer buckets, which are as many again if points are rare. */
 const SERIES_BYTES = 320
 
-/** A file that is missing, to whom wants to read it. */
+/** The fault of a missing file that is opened for reading. */
 const NO_FILE = 'no such file; lyra migrate, lyra ingest and lyra serve --listen create it'
 
 const SQLITE_BUSY = 5
@@ -57,7 +56,7 @@ const SQLITE_READONLY_DIRECTORY = 1544
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
-/** SQLite's result codes whose cause an operator can fix; most are primary ones. */
+/** SQLite's result codes whose cause an operator can remove. Most are primary codes. */
 const SQLITE_CAUSES: Record<number, string> = {
   5: 'another program has locked it',
   8: 'it cannot be written to (read-only file or folder), which is also required for reading',
@@ -71,12 +70,13 @@ const SQLITE_CAUSES: Record<number, string> = {
 }
 
 /**
- * Opens for reading.
+ * Opens a store for reading.
  *
  * @param cacheKib memory for pages of the file
- * @param isOldAllowed whether a store of an older schema is opened, too
- * @param maxTextBytes the most bytes of a text; {@link isTooLong} tells the error of a longer one
- * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
+ * @param isOldAllowed whether a store with an older schema is opened too
+ * @param maxTextBytes maximum bytes of a text; {@link isTooLong} recognises the error for a longer one
+ *
+ * @throws {StoreError} for a file that is missing, is not Lyra's, or has another schema version.
  */
 export function openForReading(
   path: string,
@@ -94,7 +94,7 @@ export function openForReading(
 /**
  * Opens an existing store for writing.
  *
- * @throws {StoreError} for a file that is missing, not Lyra's, of another schema version, or cannot be written to.
+ * @throws {StoreError} for a file that is missing, is not Lyra's, has another schema version, or cannot be written to.
  */
 export function openForWriting(path: string): Connection {
   if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
@@ -102,7 +102,7 @@ export function openForWriting(path: string): Connection {
 }
 
 /**
- * Opens for writing; creates the file or upgrades its schema if needed.
+ * Opens a store for writing, and creates it or upgrades its schema if necessary.
  *
  * @throws {StoreError} as {@link openForWriting}, and if the disk has too little free space.
  */
@@ -111,8 +111,8 @@ export function openMigrated(path: string, onNotice: (message: string) => void =
 }
 
 /**
- * Makes a store in a new file for this connection alone. The file may lose its name then: no journal is written, and
- * nothing has to last.
+ * Creates a store in a new file, for this connection alone. The file may then lose its name. Nothing of it needs to survive
+ * a crash, so there is no journal.
  */
 export function openAlone(path: string): Connection {
   return prepared(path, { isAlone: true }, (connection) => {
@@ -127,7 +127,10 @@ export function schemaVersionIn(path: string, readOnly = true): number {
   return connection.schemaVersion()
 }
 
-/** As {@link schemaVersionIn}, of a file to be written to: a change that was cut off is undone first, as by every writer. */
+/**
+ * As {@link schemaVersionIn}, for a file that is going to be written to: an interrupted change is undone first, as by every
+ * writer.
+ */
 export function schemaVersionToWrite(path: string): number {
   try {
     return schemaVersionIn(path)
@@ -137,11 +140,11 @@ export function schemaVersionToWrite(path: string): number {
   }
 }
 
-/** `isAlone`: nothing else can open the file. */
+/** `isAlone`: no other connection can open the file. */
 type ConnectionMode = {
   readOnly?: boolean
   isAlone?: boolean
-  /** Bytes that a text may have, in the file or as a result; beyond them SQLite refuses the statement. */
+  /** Maximum bytes of a text, in the file or as a result. SQLite refuses a statement with a longer one. */
   maxTextBytes?: number | undefined
 }
 
@@ -160,9 +163,9 @@ function prepared(path: string, mode: ConnectionMode, prepare: (connection: Conn
 }
 
 /**
- * An open database file and its prepared statements. Statements are written with `$1`, `$2`, ... Once it is closed, what needs
- * the database throws. Faults of SQLite are thrown as they are, apart from {@link closeWritten}: {@link withSqliteErrors}
- * explains them.
+ * An open database file and its prepared statements. Placeholders are `$1`, `$2`, ... Once it is closed, every method that
+ * needs the database throws. Errors of SQLite are thrown unchanged, except by {@link closeWritten}; {@link
+ * withSqliteErrors} explains them.
  */
 export class Connection {
   readonly path: string
@@ -172,7 +175,7 @@ export class Connection {
   readonly #file: FileVersion | null
   readonly #statements = new Map<string, StatementSync>()
 
-  /** @throws {StoreError} for a folder, and for a WAL that is not the file's; otherwise as SQLite does. */
+  /** @throws {StoreError} for a folder, and for a WAL that belongs to another file; otherwise SQLite's errors. */
   constructor(path: string, { readOnly = false, isAlone = false, maxTextBytes }: ConnectionMode) {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
       throw new StoreError(`${path}: is a folder; name a file in it with --store`)
@@ -194,21 +197,21 @@ export class Connection {
     return this.row('pragma data_version')![0] as number
   }
 
-  /** Whether the path still names the file that was opened: it may have been removed or replaced since. */
+  /** Whether the path still names the file that was opened, which may have been removed or replaced. */
   get isInPlace(): boolean {
     return this.#isAlone || (this.#file !== null && fileAt(this.path)?.id === this.#file.id)
   }
 
   /**
-   * Whether the file, without its WAL, is unchanged since it was opened. It changes at a checkpoint, and when another
-   * file is copied over it: cached pages then belong to the old one.
+   * Whether the file, without its WAL, has not changed since it was opened. It changes at a checkpoint, and if another file
+   * is copied over it: cached pages then belong to the old file.
    */
   get isUnchanged(): boolean {
     const now = fileAt(this.path)
     return now !== null && now.id === this.#file?.id && now.version === this.#file.version
   }
 
-  /** The rows of a statement, each an array of its columns. Integers must be within JavaScript's numbers. */
+  /** The rows of a statement, each as an array of its columns. Integers must be safe integers of JavaScript. */
   rows(text: string, values: readonly (KeyValue | null)[] = []): (string | number | null)[][] {
     return this.#statementOf(text).all(...values) as unknown as (string | number | null)[][]
   }
@@ -220,7 +223,7 @@ export class Connection {
     )
   }
 
-  /** Runs a statement that changes something; returns the number of rows changed. */
+  /** Runs a statement that changes something; returns the number of changed rows. */
   run(text: string, values: readonly (KeyValue | null)[] = []): number {
     return Number(this.#statementOf(text).run(...values).changes)
   }
@@ -230,22 +233,22 @@ export class Connection {
     for (const { text, values } of all) this.run(text, values)
   }
 
-  /** Runs statements that take no values, and give no rows. */
+  /** Runs statements without placeholders that return no rows. */
   exec(text: string): void {
     this.#database.exec(text)
   }
 
   /**
-   * Begins a transaction: `deferred` for a snapshot to read, which lasts until the connection is closed. Not within
-   * another one.
+   * Begins a transaction; `deferred` for reading one snapshot. It lasts until the connection is closed. Must not be called
+   * within another one.
    */
   begin(kind: 'deferred' | 'immediate' = 'deferred'): void {
     this.exec(`begin ${kind}`)
   }
 
   /**
-   * Runs `work` in one transaction: `deferred` for a snapshot to read, `immediate` to write. Not within another one. An
-   * error of `work` is thrown on, and nothing is changed then.
+   * Runs `work` in one transaction: `deferred` to read one snapshot, `immediate` to write. Must not be called within
+   * another one. If `work` throws, nothing is changed, and its error is thrown again.
    */
   transaction<T>(kind: 'deferred' | 'immediate', work: () => T): T {
     this.begin(kind)
@@ -259,13 +262,17 @@ export class Connection {
     }
   }
 
-  /** Copies as much of the WAL to the file as possible without waiting for or blocking others. Not in a transaction. */
+  /**
+   * Copies as much of the WAL to the file as is possible without waiting for others or blocking them. Not within a
+   * transaction.
+   */
   copyLog(): void {
     this.#pragma('wal_checkpoint(passive)')
   }
 
   /**
-   * Copies the WAL to the file and empties it; returns whether readers of older snapshots allowed it. Not in a transaction.
+   * Copies the WAL to the file and empties it. Returns whether this was possible, in spite of readers of older snapshots.
+   * Not within a transaction.
    */
   truncateLog(): boolean {
     this.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
@@ -276,7 +283,7 @@ export class Connection {
     }
   }
 
-  /** Copies all pages to another file, as of the transaction that is open. */
+  /** Copies all pages to another file, as of the transaction in progress. */
   async copyTo(to: string, options: BackupOptions): Promise<void> {
     await backup(this.#database, to, options)
   }
@@ -284,7 +291,7 @@ export class Connection {
   /**
    * The version of the file's schema; 0 if the file is empty.
    *
-   * @throws {StoreError} for a file of another program, and for a version that this program does not know.
+   * @throws {StoreError} for another program's file, and for a version that this program does not know.
    */
   schemaVersion(): number {
     const version = this.#pragma('user_version')
@@ -296,26 +303,30 @@ export class Connection {
     return version
   }
 
-  /** @throws {StoreError} for a file without a store, or with one of another schema. */
+  /**
+   * Checks that the file contains a store of this program's schema.
+   *
+   * @throws {StoreError} if it does not.
+   */
   refuseOutdated(): void {
     refuseOlderVersion(SQLITE_SCHEMA, this.schemaVersion(), this.path)
   }
 
-  /** Closes; a transaction that is open is undone. Without effect once it is closed. */
+  /** Closes the connection and undoes a transaction in progress. No effect if it is closed. */
   close(): void {
     if (this.#database.isOpen) this.#database.close()
   }
 
   /**
-   * Copies the WAL to the file, empties it and closes. If others use the store, the WAL stays and is copied later; all
-   * that is committed is on disk in any case.
+   * Copies the WAL to the file, empties it, and closes the connection. If others use the store, the WAL stays and is copied
+   * later; everything committed is on disk in any case.
    *
    * @throws {StoreError} if committed data cannot be written to disk.
    */
   closeWritten(): void {
     withSqliteErrors(this.path, () => {
       try {
-        // Readers keep the file open: SQLite would leave the WAL as it is. A copy that they prevent flushes nothing.
+        // While readers have the file open, SQLite would leave the WAL as it is. A copy that they prevent flushes nothing.
         if (this.isInPlace && !this.#mayTruncateLog()) flushLog(this.path)
       } finally {
         this.close()
@@ -331,7 +342,7 @@ export class Connection {
   #statementOf(text: string): StatementSync {
     let statement = this.#statements.get(text)
     if (statement === undefined) {
-      // To SQLite `$1` is a name; `?1` is a position.
+      // SQLite takes `$1` for a name, but `?1` for a position.
       statement = this.#database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
       statement.setReturnArrays(true)
       this.#statements.set(text, statement)
@@ -339,7 +350,7 @@ export class Connection {
     return statement
   }
 
-  /** As {@link truncateLog}; false also if another connection is in the way. */
+  /** As {@link truncateLog}; also returns false if another connection prevents it. */
   #mayTruncateLog(): boolean {
     try {
       return this.truncateLog()
@@ -371,13 +382,16 @@ function migrate(connection: Connection, onNotice: (message: string) => void): v
   connection.truncateLog()
 }
 
-/** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */
+/**
+ * Refuses an upgrade without enough free space. Its steps run in one transaction, until whose end the WAL gets a copy of
+ * every changed page.
+ */
 function refuseFullDisk(connection: Connection, version: number): void {
   const { path } = connection
   const folder = dirname(path)
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
-  // An upper estimate of the bytes that the WAL may grow by, mostly for series.
+  // An upper estimate of how much the WAL may grow, mostly because of series.
   const [buckets] = computesSeries(SQLITE_SCHEMA, version) ? connection.row(COUNT_BUCKETS)! : [0]
   const needed = LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   if (free >= needed) return
@@ -387,7 +401,11 @@ function refuseFullDisk(connection: Connection, version: number): void {
   )
 }
 
-/** @throws {StoreRefusedError} for a file that is there and may only be read, which SQLite says with the first commit. */
+/**
+ * Refuses an existing file that is read-only; SQLite itself would report this only with the first commit.
+ *
+ * @throws {StoreRefusedError}
+ */
 export function refuseReadOnly(path: string): void {
   try {
     accessSync(path, constants.W_OK)
@@ -397,20 +415,20 @@ export function refuseReadOnly(path: string): void {
   }
 }
 
-/** Creates a file that only its owner may read, if there is none; SQLite gives the WAL the same mode. */
+/** Creates a file that only its owner may read, unless it exists. SQLite gives the WAL the same mode. */
 export function createPrivately(path: string): void {
   if (existsSync(path)) return
   try {
     closeSync(openSync(path, 'a', 0o600))
   } catch {
-    // SQLite finds the same fault, and reports it.
+    // SQLite meets the same fault, and reports it.
   }
 }
 
-/** Which file it is, and which version of its content. */
+/** The identity of a file, and the version of its content. */
 type FileVersion = { id: string; version: string }
 
-/** The file that a path names; null if there is none. */
+/** The file with a path; null if there is none. */
 function fileAt(path: string): FileVersion | null {
   try {
     const { dev, ino, size, mtimeMs } = statSync(path)
@@ -427,7 +445,7 @@ export function isTooLong(error: unknown): boolean {
   return (error as SqliteError).errcode === SQLITE_TOOBIG
 }
 
-/** Runs `work`; {@link explainSqliteError} explains its faults. */
+/** Runs `work`, and turns its errors into those of {@link explainSqliteError}. */
 export function withSqliteErrors<T>(path: string, work: () => T): T {
   try {
     return work()
@@ -436,7 +454,7 @@ export function withSqliteErrors<T>(path: string, work: () => T): T {
   }
 }
 
-/** An error of SQLite or the file system as a {@link StoreError} that says what to do; others as they are. */
+/** An error of SQLite or the file system as a {@link StoreError} that says what to do; other errors unchanged. */
 export function explainSqliteError(path: string, error: unknown): unknown {
   const { errcode, syscall, message } = error as SqliteError
   if (errcode === undefined && syscall === undefined) return error

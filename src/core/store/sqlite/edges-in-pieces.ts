@@ -4,23 +4,26 @@ import { cursorsOf, HEAD_ROOM, MAX_PAGE_BYTES, type WrittenEdges } from '../page
 import type { Page, PageQuery } from '../pages/page.ts'
 import { isTooLong } from './connection.ts'
 
-/** Rows that are read at a time: some fractions of a millisecond. */
+/** Number of rows read at a time, which takes a fraction of a millisecond. */
 const PIECE_ROWS = 1_000
 
-/** Long enough for threads that wait for a processor to get one, short beside the reading of a piece. */
+/** Long enough for waiting threads to get a processor, but short compared with reading a piece. */
 const PAUSE_MS = 0.05
 
-/** Upper bound of the bytes after the edges of a page in a response. */
+/** Upper bound of the bytes after a page's edges in a response. */
 const TAIL_ROOM = 256
 
 const COMMA = Buffer.from(',')
 
-/** Edges that have been read, and whether more rows follow; `isCut`: fewer than wanted, since they are too long. */
+/**
+ * Edges that have been read, and whether more rows follow. `isCut`: they are fewer than requested, because they are too
+ * long.
+ */
 export type ReadEdges = Pick<Page, 'more'> & { edges: WrittenEdges; isCut?: boolean }
 
 /**
- * Reads the edges of a page in pieces, and pauses between them: a thread that reads on and on keeps others from a
- * processor for milliseconds, however low its priority.
+ * Reads the edges of a page in pieces, with a pause between two of them. A thread that reads without a pause keeps others
+ * from a processor for milliseconds, however low its priority is.
  *
  * @param read reads a piece: the same page, from another cursor on, with another limit
  */
@@ -43,7 +46,7 @@ export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => 
     pauseThread()
   }
 
-  /** Null if the page ends before the piece. */
+  /** The edges of a piece; null if they are too long, so that the page ends before it. */
   function readUnlessTooLong(piece: PageQuery): ReadEdges | null {
     try {
       const found = read(piece)

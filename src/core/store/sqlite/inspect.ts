@@ -39,7 +39,7 @@ function sizeOf(path: string): number {
 
 type SchemaObject = { type: string; name: string; sql: string | null }
 
-/** Has SQLite check the file, and compares its schema with the one that this program makes. */
+/** Lets SQLite check the file, and compares its schema with the one that this program creates. */
 export function checkSqlite(path: string): DatabaseCheck {
   const problems: string[] = []
   const notes: string[] = []
@@ -60,7 +60,7 @@ export function checkSqlite(path: string): DatabaseCheck {
   return { problems, notes }
 }
 
-/** What differs from the schema of this program; tables of others, as of a program that copies the file, are notes. */
+/** Differences from this program's schema. Tables of others, such as those of a program that copies the file, are notes. */
 function schemaProblems(connection: Connection, notes: string[]): string[] {
   const READ = `
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
@@ -84,7 +84,7 @@ function schemaProblems(connection: Connection, notes: string[]): string[] {
   return problems
 }
 
-/** The text of a definition without comments and layout, which is another one if a column was added by `alter table`. */
+/** A definition without comments and layout. The layout differs if `alter table` has added a column. */
 function withoutLayout(sql: string | null): string | undefined {
   return sql
     ?.replaceAll(/--.*$/gm, '')
@@ -92,7 +92,7 @@ function withoutLayout(sql: string | null): string | undefined {
     .replaceAll(/ ?([(),]) ?/g, '$1')
 }
 
-/** The row that ties the file to its WAL (log-check.ts). */
+/** Checks the row that ties the file to its WAL (log-check.ts). */
 function storeFileProblems(connection: Connection): string[] {
   const rows = connection.rows('select store_id, commits, upkeep_commits, log_from from store_file')
   const [storeId, commits, upkeepCommits, logFrom] = (rows[0] ?? []) as [string, number, number, number]

@@ -4,19 +4,19 @@ import { readFreshness, type StoreState, stateOf } from '../queries/freshness.ts
 import type { Connection } from './connection.ts'
 import { runSqliteQuery } from './run-sql.ts'
 
-/** The last reading of a store's state: over which connection, and SQLite's number for the last commit of another one. */
+/** The last reading of the store's state: its connection, and SQLite's number for the last commit of another connection. */
 type LastReading = { connection: Connection; dataVersion: number; unchanged: Freshness }
 
-/** Reads how a store stands, as cheaply as may be: it is asked for every page that is in the cache. */
+/** Reads the state of a store as cheaply as possible, because every page in the cache requires it. */
 export class LatestFreshness {
   #last: LastReading | null = null
   #isRecent = false
-  /** Commits seen that note no changes: they are not Lyra's, and anything may have changed. */
+  /** Number of commits that record no changes: they are not Lyra's, and may have changed anything. */
   #foreignCommits = 0
-  /** How many of these had been seen when a version was given out. */
+  /** For each version returned, the number of these commits at that time. */
   readonly #givenAfter = new WeakMap<StoreVersion, number>()
 
-  /** The state read in this round of the event loop, to which no earlier message can be newer; or null. */
+  /** The state, if it was read in this round of the event loop: no message received before can be newer. Otherwise null. */
   recent(since: StoreVersion): Freshness | null {
     return this.#isRecent && this.#last?.unchanged.version === since ? this.#last.unchanged : null
   }
@@ -24,10 +24,10 @@ export class LatestFreshness {
   /**
    * Reads the state, and the changes since an earlier one.
    *
-   * @param since the version of an earlier answer of this object: of any other, everything may have changed
+   * @param since a version that this object has returned; with any other, everything may have changed
    */
   read(connection: Connection, since: StoreVersion | null): Freshness {
-    // Read before the rows: the next reading finds commits in between.
+    // Read before the rows, so that the next call notices commits in between.
     const { dataVersion } = connection
     const last = this.#last
     const isUnchanged = last?.connection === connection && last.dataVersion === dataVersion
@@ -57,7 +57,7 @@ export class LatestFreshness {
   }
 }
 
-/** How the store stands, in the connection's transaction, if it has one. */
+/** The state of the store, within the connection's transaction if it has one. */
 export function readStoreState(connection: Connection): StoreState {
   return stateOf(connection.row(READ_STATE)!)
 }

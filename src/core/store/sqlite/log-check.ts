@@ -5,15 +5,21 @@ import { pathToFileURL } from 'node:url'
 import { flushFile, flushFolder } from '../../concurrency/flush.ts'
 import { StoreError } from '../store.ts'
 
-/* Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it finds there: one left by a killed process, beside a store replaced or restored since, would overwrite parts of the new store with the old one. So each commit increments a counter, and stores the counter's value when the present WAL began (`log_from`). A file belongs to its WAL if both are of the same store and the file has at least `log_from` commits, and no more than the WAL. */
+/*
+ * Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it
+ * finds there. If a killed process has left one, and the store was replaced or restored since, that WAL would overwrite
+ * parts of the new store with the old one. Therefore each commit increments a counter, and stores the counter's value at
+ * the beginning of the present WAL (`log_from`). A file belongs to its WAL if both are of the same store and the file has
+ * at least `log_from` commits, and no more than the WAL.
+ */
 
-/** The row of `store_file`. Counts are of commits. */
+/** The row of `store_file`, with numbers of commits. */
 type FileState = { storeId: string; commits: bigint; logFrom: bigint }
 
-/** The writer copies the WAL to the file once it has this many bytes. */
+/** The writer copies the WAL to the file from this size on, in bytes. */
 export const MAX_LOG_BYTES = 4 * 1024 * 1024
 
-/** A log that is being copied while it is compared looks wrong; the next time it is not. */
+/** A WAL that is being copied during the comparison looks wrong, but not a moment later. */
 const CHECK_ATTEMPTS = 3
 
 /** How long the check waits for another connection's lock, in milliseconds. */
@@ -31,12 +37,12 @@ const NO_SUCH_TABLE = 1
  */
 export const HAS_JOURNAL = 776
 
-/** The log of a store's file. SQLite puts it beside the file itself, not beside a link to it. */
+/** The path of the WAL, which SQLite puts beside the file itself, not beside a link to it. */
 function logPath(path: string): string {
   return `${realpathSync(path)}-wal`
 }
 
-/** Whether some commits are only in the WAL. */
+/** Whether there may be commits that are only in the WAL. */
 export function hasLog(path: string): boolean {
   return logBytes(path) > 0
 }
@@ -47,7 +53,10 @@ export function logBytes(path: string): number {
   return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Waits until all commits in the WAL are on disk: SQLite flushes it with each commit only if asked to, or to copy it. */
+/**
+ * Waits until all commits in the WAL are on disk. SQLite flushes it with each commit only on request, and otherwise before
+ * it copies it.
+ */
 export function flushLog(path: string): void {
   if (!hasLog(path)) return
   const log = logPath(path)
@@ -56,13 +65,12 @@ export function flushLog(path: string): void {
 }
 
 /**
- * Rejects a file whose WAL belongs to a different file. Changes neither.
+ * Rejects a file whose WAL belongs to another file. Changes neither.
  *
- * A file into which the WAL is being copied, or was when a program or the power ended, is no database by itself: some of
- * its pages are new, the others old. SQLite reads it together with its WAL, which still has all the new ones. A file that
- * was replaced or restored is whole.
- *
- * A journal beside the file is left to the opening that follows: a writer undoes the change with it, a reader is refused.
+ * A file into which the WAL is being copied, or was when the process was killed or the power failed, is not a database by
+ * itself: some of its pages are new, others old. SQLite reads it together with its WAL, which still has all the new pages.
+ * A file that was replaced or restored is whole. A journal beside the file is left to whoever opens it next: a writer
+ * undoes the change with it, a reader is refused.
  *
  * @throws {StoreError} if the file and its WAL do not belong together.
  */
@@ -72,7 +80,7 @@ export function checkLog(path: string): void {
     const own = readFileState(path, 'without log')
     const logged = readFileState(path, 'with log')
     if (logged === null || belongs(own, logged)) return
-    // A row that can be read tells another store at once, however large the file is.
+    // If the row can be read, it tells at once whether it is another store, however large the file is.
     if (own === null && !isComplete(path)) return
   }
   throw new StoreError(
@@ -82,17 +90,17 @@ export function checkLog(path: string): void {
   )
 }
 
-/** A new file is empty: all data are in its first WAL. */
+/** Whether a file belongs to its WAL. A new file is empty: all data are in its first WAL. */
 function belongs(own: FileState | null, logged: FileState): boolean {
   if (own === null) return logged.logFrom === 0n
   return own.storeId === logged.storeId && logged.logFrom <= own.commits && own.commits <= logged.commits
 }
 
-/** The state of the file alone, or with its WAL; null if it has none that can be read. */
+/** The state of the file alone, or together with its WAL; null if none can be read. */
 function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
   using database = openUnchanged(path, how)
   try {
-    // A file that was being copied to when its process was killed is shorter than its first page says.
+    // If a process was killed while it copied to the file, the file is shorter than its first page says.
     database.exec('pragma writable_schema = on')
     const statement = database.prepare('select store_id, commits, log_from from store_file')
     statement.setReadBigInts(true)
@@ -104,7 +112,7 @@ function readFileState(path: string, how: 'with log' | 'without log'): FileState
   }
 }
 
-/** The row as it is stored; null if there is none, or one made of the pages of two moments. */
+/** The stored row; null if there is none, or it consists of pages of two moments. */
 function fileStateOf(row: Record<string, unknown> | undefined): FileState | null {
   const { store_id: storeId, commits, log_from: logFrom } = row ?? {}
   if (typeof storeId !== 'string' || !STORE_ID.test(storeId)) return null
@@ -113,8 +121,8 @@ function fileStateOf(row: Record<string, unknown> | undefined): FileState | null
 }
 
 /**
- * Whether the file alone is a database without faults. In one that is being copied to, SQLite mostly finds a fault in the
- * first pages.
+ * Whether the file alone is a database without faults. If it is being copied to, SQLite mostly finds a fault in the first
+ * pages.
  */
 function isComplete(path: string): boolean {
   try {

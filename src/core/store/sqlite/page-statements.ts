@@ -9,13 +9,13 @@ import { existsText, orderBy, rowsText, type ScanPart, SQLITE_HINTS } from '../p
 import type { Statement } from '../pages/statement.ts'
 import { type Slots, templateOf } from '../pages/statement-template.ts'
 
-/* The pages of SQLite, which writes their text. */
+/* The pages of SQLite, which writes their text itself. */
 
 /**
- * As `pageStatement` (pages/scan-sql.ts), but SQLite writes the rows as the API's edges: one row of one text after {@link HEAD_ROOM} bytes,
- * with commas between the edges (null for none), and their number.
+ * As `pageStatement` (pages/scan-sql.ts), but SQLite writes the rows as the API's edges: one row with one text and the
+ * number of edges. The text is {@link HEAD_ROOM} bytes, then the edges with commas between them; null if there are none.
  *
- * @param reversed whether the edges are to stand the other way round than they are read
+ * @param reversed whether the edges are in the opposite order of reading
  */
 export function edgesStatement(scan: Scan, limit: number, reversed: boolean): Statement {
   const name = reversed ? 'edges reversed' : 'edges'
@@ -24,8 +24,8 @@ export function edgesStatement(scan: Scan, limit: number, reversed: boolean): St
 }
 
 /**
- * As {@link edgesStatement}, but each row is a line of an export: its node with the row's cursor as one more field.
- * Lines have no head room, and each ends with its line feed.
+ * As {@link edgesStatement}, but each row is a line of an export: its node, with the row's cursor as one more field. There
+ * is no space before the lines, and each ends with a line feed.
  */
 export function linesStatement(scan: Scan, limit: number, cursors: LineCursors): Statement {
   const partsOf: PartsOf = (resource, known) =>
@@ -42,7 +42,7 @@ export function linesStatement(scan: Scan, limit: number, cursors: LineCursors):
 
 type PartsOf = (resource: Resource, known: Readonly<Record<string, string>>) => SqlPart[]
 
-/** How SQLite writes rows: as the parts of each, with a text between two rows. */
+/** How SQLite writes rows: the parts of each, and the text between two rows. */
 type WrittenRows = { name: string; partsOf: PartsOf; separator: string; reversed: boolean; headRoom: number }
 
 function writtenStatement(
@@ -53,7 +53,7 @@ function writtenStatement(
   return templateOf(name, scan, (slots) => {
     const { resource } = scan
     const key = resource.key.map(({ column }) => column).join(', ')
-    // All rows begin and end alike: the text between two rows is inserted there once.
+    // All rows begin and end alike, so the text between two rows is inserted between them once.
     const ends = partsOf(resource, {})
     const first = ends[0] as SqlConstant
     const last = ends.at(-1) as SqlConstant
@@ -67,7 +67,7 @@ function writtenStatement(
     const between = partSql(slots, {
       constant: (scope) => `${last.constant(scope)}${separator}${first.constant(scope)}`,
     })
-    // As bytes: they go to the client as they are.
+    // As bytes, because they are sent to the client unchanged.
     return `select case count(*) when 0 then null else cast(
         concat('${' '.repeat(headRoom)}', ${partSql(slots, first)}, group_concat(middle, ${between}), ${partSql(slots, last)})
         as blob) end, count(*)
@@ -77,7 +77,7 @@ function writtenStatement(
 
 type SqlConstant = Extract<SqlPart, { constant: unknown }>
 
-/** A row as an edge of the API's answer; the first part and the last one are the same for all rows. */
+/** A row as an edge of the API's answer. Its first and last part are the same for all rows. */
 function edgeParts(resource: Resource, known: Readonly<Record<string, string>>): SqlPart[] {
   return mergedParts([
     { constant: () => '{"node":' },
@@ -88,7 +88,7 @@ function edgeParts(resource: Resource, known: Readonly<Record<string, string>>):
   ])
 }
 
-/** The SQL of a part of a row's text: a text that depends on the market in scope is bound, once for all uses. */
+/** The SQL of a part of a row's text. A text that depends on the market in scope is bound once. */
 function partSql(slots: Slots, part: SqlPart): string {
   if ('sql' in part) return part.sql
   const [one, other] = [part.constant('a'), part.constant('b')]
@@ -96,7 +96,7 @@ function partSql(slots: Slots, part: SqlPart): string {
   return `cast(${slots.add(`text ${one}`, ({ scan }) => part.constant(scan.selection.marketId!))} as text)`
 }
 
-/** The statement for whether a scan holds any row: one row, one column, true or 1. */
+/** The statement for whether a scan has any row: one row with one column, true or 1. */
 export function existsStatement(scan: Scan): Statement {
   return templateOf(
     'exists',

@@ -8,9 +8,8 @@ import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
 /**
- * Opens a reader on a separate connection, for reading only. The connection is opened anew once the file has
- * changed, by a writer or by someone who has replaced it, and after every error: a removed store that comes
- * back is read again.
+ * Opens a reader on a separate connection. The connection is opened anew once the file has changed, because a writer or
+ * somebody else has replaced it, and after every error: a removed store that returns is read again.
  */
 export function openSqliteReader(
   path: string,
@@ -27,12 +26,12 @@ export function openSqliteReader(
     connection = null
   }
 
-  /** When the file was last looked at, by `process.hrtime`. */
+  /** When the file was last examined, by `process.hrtime`. */
   let lookedAt = 0n
 
-  /** @param askedAt when that was asked for which it is needed for; undefined: now */
+  /** @param askedAt time of the request that needs the connection; undefined for now */
   function current(askedAt?: bigint): Connection {
-    // Where many pages are waited for, a look costs a twentieth of one.
+    // If many pages are waiting, examining the file takes a twentieth of the time of one.
     if (askedAt === undefined || lookedAt <= askedAt) {
       lookedAt = process.hrtime.bigint()
       if (connection?.isUnchanged === false) close()

@@ -5,14 +5,14 @@ import { countPairs, type GainedRows, gain, type Mutation, type Write } from '..
 import { insertText, onConflict } from '../schema/tables.ts'
 import { mergeRows } from '../write/merge-rows.ts'
 
-/** What runs single statements. */
+/** Something that runs single statements. */
 type StatementRunner = {
   rows(text: string, values: readonly (KeyValue | null)[]): Row[]
   run(text: string, values: readonly (KeyValue | null)[]): number
 }
 
 /**
- * Runs write mutation within the caller's transaction, row by row; of several rows with one key, only the final one.
+ * Runs a mutation within the caller's transaction, row by row. Of several rows with one key it writes only the merged one.
  *
  * @param gained counts rows
  */
@@ -38,7 +38,7 @@ function runWrite(connection: StatementRunner, write: Write, gained: GainedRows)
   const insertNew = `${insert} on conflict do nothing`
   const valuesOf = (row: TableRow) =>
     table.columns.map(({ name, type }) =>
-      type === 'digits' ? heldDigits(row[name] as string) : bound(row[name]!),
+      type === 'digits' ? integerIfShort(row[name] as string) : bound(row[name]!),
     )
   const apart = write.areNew || countNewBy !== undefined ? rows : mergeRows(table, rows)
   if (table.counted === undefined) {
@@ -60,7 +60,7 @@ export function runSqliteQuery<T>(connection: StatementRunner, query: Query<T>):
   let step = query.next()
   while (!step.done) {
     const { text } = step.value
-    // Pages are located so: a statement that runs once costs no list of its values.
+    // Pages are located this way: a statement that runs once takes no list of its values.
     step = query.next(
       'each' in step.value
         ? step.value.each.flatMap((values) => connection.rows(text, values))
@@ -70,16 +70,16 @@ export function runSqliteQuery<T>(connection: StatementRunner, query: Query<T>):
   return step.value
 }
 
-/** A number binds as one with a fraction, and a boolean not at all. */
+/** SQLite binds a JavaScript number as one with a fraction, and does not bind a boolean. */
 function bound(cell: Cell): bigint | string | null {
   return typeof cell === 'number' || typeof cell === 'boolean' ? BigInt(cell) : cell
 }
 
-/** Integers of so many digits are held as such, if they read back as they are written here. */
+/** Texts of up to this many digits are stored as integers, if they convert back to the same text. */
 const MOST_DIGITS = 15
 
-/** Digits as an integer: 11 digits take half the bytes of a text. */
-function heldDigits(text: string): bigint | string {
+/** Digits as an integer: 11 digits then take half the bytes of a text. */
+function integerIfShort(text: string): bigint | string {
   const { length } = text
   if (length === 0 || length > MOST_DIGITS || (length > 1 && text.startsWith('0'))) return text
   let value = 0

@@ -1,7 +1,7 @@
 import { schemaSteps } from '../schema/steps.ts'
 import type { Schema } from '../schema-version.ts'
 
-/** Marks the file as Lyra's (`pragma application_id`): the letters LYRA. */
+/** Identifies the file as Lyra's (`pragma application_id`): the letters LYRA. */
 export const APPLICATION_ID = 0x4c595241
 
 const OWN_TABLES = `

@@ -2,26 +2,27 @@ import type { StoreLog } from '../store.ts'
 import { openForWriting } from './connection.ts'
 import { logBytes } from './log-check.ts'
 
-/** A log of this size is left to the writer, which empties it while it writes. */
+/** A WAL of this size is left to the writer, which empties it while it writes. */
 const LEFT_TO_WRITER_BYTES = 8 * 1024 * 1024
 
-/** The log beside a store's file. */
+/** The WAL beside a store's file. */
 export function sqliteLog(path: string): StoreLog {
   return { bytes: () => logBytes(path), shorten: () => shortenLog(path) }
 }
 
 /**
- * Copies a WAL that grew during an old snapshot to its file and empties it. The last reader does so, since the writer
- * may have nothing more to write. If another reader is still active, or the file is not writable here, the WAL stays.
+ * Copies a WAL that has grown during an old snapshot to its file, and empties it. The last reader does so, because the
+ * writer may have nothing more to write. The WAL stays if another reader is still active, or if the file is not writable
+ * for this user.
  */
 export function shortenLog(path: string): void {
   if (logBytes(path) <= LEFT_TO_WRITER_BYTES) return
   try {
     using connection = openForWriting(path)
-    // Copies most frames without blocking the writer.
+    // Copies most pages without blocking the writer.
     connection.copyLog()
     connection.truncateLog()
   } catch {
-    // The next one who has read tries again, and the writer does.
+    // The next reader to end tries again, and so does the writer.
   }
 }

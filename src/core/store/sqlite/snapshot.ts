@@ -9,7 +9,7 @@ import { shortenLog } from './shorten-log.ts'
 const CACHE_KIB = 1024
 
 /**
- * Opens a read transaction on a separate connection, which lasts until it is closed.
+ * Opens a read transaction on a separate connection, until the snapshot is closed.
  *
  * @param isReadOnly whether a WAL that has grown meanwhile is left to the writer
  */
@@ -25,7 +25,7 @@ export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot 
   }
 
   try {
-    // The first read decides on the moment.
+    // The first read determines which moment the snapshot shows.
     const storeHead = reading(() => {
       connection.begin()
       return runSqliteQuery(connection, readStoreHead())

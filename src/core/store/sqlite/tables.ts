@@ -5,7 +5,7 @@ import { type Connection, openAlone, openForReading, withSqliteErrors } from './
 import { shortenLog } from './shorten-log.ts'
 import { createSqliteWriter } from './writer.ts'
 
-/** Reads the tables of a store in one snapshot, which lasts until it is closed. */
+/** Reads the tables of a store in one snapshot, until the reader is closed. */
 export function openSqliteTableReader(path: string): TableReader {
   const connection = openForReading(path)
   connection.begin()
@@ -23,12 +23,12 @@ function tablesOf(connection: Connection, onClosed = () => {}): TableReader {
 }
 
 /**
- * Makes a store in a new file, to be written once and then read, over one connection, which closes with the tables. Its
- * file may lose its name at once. No series are made.
+ * Creates a store in a new file, which is written once and then read over the same connection. The connection is closed
+ * with the tables. The file may lose its name at once. No series are built.
  *
- * @param markets rows of the table of markets, which keep these numbers
+ * @param markets rows of the table of markets, whose numbers stay the same
  *
- * @throws {StoreError} for a file that cannot be made.
+ * @throws {StoreError} for a file that cannot be created.
  */
 export function openTemporaryStore(
   path: string,

@@ -4,7 +4,7 @@ import { openForWriting, refuseReadOnly, withSqliteErrors } from './connection.t
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteMutation } from './run-sql.ts'
 
-/** A log that is empty now begins with this commit: the file holds all commits before (log-check.ts). */
+/** If the WAL is empty now, it begins with this commit: the file contains all earlier commits (log-check.ts). */
 const COUNT_UPKEEP_COMMIT = `
   update store_file set
     log_from = case when $1 = 0 then commits else log_from end,
@@ -25,7 +25,7 @@ export function openSqliteUpkeep(path: string): Upkeep {
         return connection.transaction('immediate', () => {
           connection.run(COUNT_UPKEEP_COMMIT, [BigInt(logBytes(path))])
           const rows = runSqliteMutation(connection, mutation())
-          // Also if none: a commit that notes nothing is taken for another program's (latest-freshness.ts).
+          // Also without changes: a commit that records none is taken for another program's (latest-freshness.ts).
           connection.runAll(noteChanges(rows > 0 ? EVERY_CHANGE : []))
           return rows
         })

@@ -34,23 +34,23 @@ const READ_COMMITS = `
 
 const COUNT_COMMIT = 'update store_file set commits = commits + 1, log_from = $1'
 
-/** Interval in milliseconds for retrying to empty the WAL, even if little is written. */
+/** How often emptying the WAL is tried again, even if little is written, in milliseconds. */
 const EMPTY_LOG_RETRY_MS = 5_000
 
 /** The store's state after the writer's last commit. */
-type Known = {
+type StoredState = {
   coverage: Coverage | null
-  /** The number of commits so far, by this writer, all before it, and upkeep. */
+  /** The number of commits so far: by this writer, earlier writers and upkeep. */
   commits: bigint
-  /** Commits by upkeep, which deletes rows while a writer is active (upkeep.ts). */
+  /** The number of commits by upkeep, which deletes rows while a writer is active (upkeep.ts). */
   upkeepCommits: bigint
-  /** Commits of the file when its present WAL began (log-check.ts). */
+  /** The number of the file's commits when its present WAL began (log-check.ts). */
   logFrom: bigint
 }
 
 /**
- * Opens a writer on a separate connection; makes the store or brings its schema up to date where needed. There is one at a
- * time for each store, by a lock on a file beside it: another one waits here, as a standby, until the first is gone.
+ * Opens a writer on a separate connection, and creates the store or upgrades its schema if necessary. By a lock on a file
+ * beside the store there is one writer at a time: another one waits here, as a standby, until the first is gone.
  */
 export async function openSqliteWriter(path: string, options: WriterOptions = {}): Promise<Writer> {
   refuseReadOnly(path)
@@ -63,7 +63,7 @@ export async function openSqliteWriter(path: string, options: WriterOptions = {}
   try {
     const connection = openMigrated(path, options.onNotice)
     if (lockFault !== null) options.onNotice?.(describeLockFault(path, lockFault))
-    // A commit then returns only once it is safe from a loss of power.
+    // A commit then returns only once a power loss can no longer undo it.
     if (options.durable) connection.exec('pragma synchronous = full')
     const writer = createSqliteWriter(path, connection)
     return { ...writer, close: () => writer.close().finally(unlock) }
@@ -73,7 +73,7 @@ export async function openSqliteWriter(path: string, options: WriterOptions = {}
   }
 }
 
-/** Returns what unlocks it; null if another writer has locked it. */
+/** Locks a store for writing. Returns the function that unlocks it; null if another writer has locked it. */
 function tryLock(path: string, onFault: (error: Error) => void): (() => void) | null {
   try {
     const lock = lockOf(path)
@@ -86,13 +86,16 @@ function tryLock(path: string, onFault: (error: Error) => void): (() => void) | 
       unlock()
     }
   } catch (error) {
-    // The folder may be missing, or this user's only to read: opening the store says so. Commits notice another writer, too.
+    // The folder may be missing or read-only, which opening the store reports. Commits also detect another writer.
     onFault(error as Error)
     return () => {}
   }
 }
 
-/** Writes beside the lock who has it; returns what takes that back. A process that is killed leaves it. */
+/**
+ * Writes the owner of the lock to a file beside it; returns the function that removes it. A killed process leaves the file
+ * behind.
+ */
 function nameWriter(path: string): () => void {
   const name = writerNameOf(path)
   try {
@@ -103,12 +106,12 @@ function nameWriter(path: string): () => void {
       JSON.stringify({ host: hostname(), process: process.pid } satisfies WriterProcess),
     )
   } catch {
-    // It is for people alone.
+    // The file only informs people, so a fault does not matter.
   }
   return () => rmSync(name, { force: true })
 }
 
-/** Whether a process has locked a store for writing; null if this user may not ask. */
+/** Whether a process has locked a store for writing; null if this user may not read the lock. */
 export function isLocked(path: string): boolean | null {
   try {
     return isFileLocked(lockOf(path))
@@ -117,7 +120,7 @@ export function isLocked(path: string): boolean | null {
   }
 }
 
-/** The process that has locked a store for writing, as it has said itself; null if it has not. */
+/** The process that has locked a store for writing, as named by itself; null if it is not named. */
 export function readWriter(path: string): WriterProcess | null {
   try {
     const { host, process } = JSON.parse(readFileSync(writerNameOf(path), 'utf8')) as Partial<WriterProcess>
@@ -135,8 +138,8 @@ const describeLockFault = (path: string, { message }: Error) =>
   `${lockOf(path)} cannot be locked (${message}): another writer is only noticed when it commits. Give the file to the store's user`
 
 /**
- * Makes a file with a content for its user alone, since another one who could read it could lock it: for the store's user if the store is
- * there, even if root makes it, who follows no link of that user.
+ * Creates a file that only its user can read, because anyone who can read it can lock it. The user is that of the store, if
+ * the store exists, even if root creates the file. Links of that user are not followed.
  */
 function createOwnedLike(store: string, path: string, content = ''): void {
   const { O_CREAT, O_EXCL, O_WRONLY } = constants
@@ -149,7 +152,7 @@ function createOwnedLike(store: string, path: string, content = ''): void {
     return
   }
   try {
-    // Not by its name, which may lead elsewhere by now.
+    // By descriptor, because the name may lead elsewhere by now.
     writeSync(descriptor, content)
     if (process.geteuid?.() !== 0 || !existsSync(store)) return
     const { uid, gid } = statSync(store)
@@ -159,27 +162,27 @@ function createOwnedLike(store: string, path: string, content = ''): void {
   }
 }
 
-/** Writes over a connection that it closes. */
+/** Creates the writer over a connection, which it closes. */
 export function createSqliteWriter(path: string, connection: Connection): Writer {
   const keepLogShort = logKeeper(path, connection)
-  /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
+  /** The numbers of the markets seen so far. Emptied if a commit fails, because that may have undone some. */
   const markets: MarketNumbers = new Map()
   const unbuilt = createUnbuiltSeries()
-  let known = withSqliteErrors(path, readKnown)
+  let stored = withSqliteErrors(path, readStoredState)
 
   async function coverage(): Promise<Coverage | null> {
-    known = withSqliteErrors(path, readKnown)
-    return known.coverage
+    stored = withSqliteErrors(path, readStoredState)
+    return stored.coverage
   }
 
   async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
     const gained: GainedRows = new Map()
     write(() => {
       runSqliteMutation(connection, writeBatch(batch, markets, unbuilt), gained)
-      connection.runAll(coverageStatements(writtenCoverage(known.coverage, coverage)))
+      connection.runAll(coverageStatements(writtenCoverage(stored.coverage, coverage)))
       connection.runAll(noteChanges(changesOf(batch)))
     })
-    known.coverage = coverage
+    stored.coverage = coverage
     return gained
   }
 
@@ -187,7 +190,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     const writeSeries = (mutation: () => Mutation) =>
       write(() => {
         runSqliteMutation(connection, mutation())
-        // Answers stay as they are; a commit that notes nothing is taken for another program's (latest-freshness.ts).
+        // Answers do not change, but a commit that records nothing is taken for another program's (latest-freshness.ts).
         connection.runAll(noteChanges([]))
       })
     return unbuilt.build(which, writeSeries, signal)
@@ -197,14 +200,14 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     try {
       withSqliteErrors(path, () => {
         refuseOtherFile()
-        if (keepLogShort()) known.logFrom = known.commits
+        if (keepLogShort()) stored.logFrom = stored.commits
         connection.transaction('immediate', () => {
           refuseOtherWriter()
           work()
-          connection.run(COUNT_COMMIT, [known.logFrom])
+          connection.run(COUNT_COMMIT, [stored.logFrom])
         })
       })
-      known.commits += 1n
+      stored.commits += 1n
     } catch (error) {
       markets.clear()
       unbuilt.clear()
@@ -212,10 +215,10 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     }
   }
 
-  function readKnown(): Known {
+  function readStoredState(): StoredState {
     return connection.transaction('deferred', () => {
       const { commits, logFrom, upkeepCommits } = readCommits()
-      // Read after the counter, which upkeep may raise at any time: counted commits are then in the file.
+      // Read after the counter, which upkeep may increase at any time: the counted commits are then in the file.
       const isLogEmpty = logBytes(path) === 0
       return {
         coverage: runSqliteQuery(connection, readCoverage()),
@@ -226,16 +229,16 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     })
   }
 
-  function readCommits(): Omit<Known, 'coverage'> {
+  function readCommits(): Omit<StoredState, 'coverage'> {
     const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS)!.map((count) => BigInt(count!))
     return { commits: commits!, logFrom: logFrom!, upkeepCommits: upkeepCommits! }
   }
 
-  /** Two programs that write to one store would each continue from the other's changes. */
+  /** Fails if another program has written to the store: each of the two would continue from the other's changes. */
   function refuseOtherWriter(): void {
     const { commits, upkeepCommits } = readCommits()
-    if (commits - upkeepCommits === known.commits - known.upkeepCommits) {
-      known = { ...known, commits, upkeepCommits }
+    if (commits - upkeepCommits === stored.commits - stored.upkeepCommits) {
+      stored = { ...stored, commits, upkeepCommits }
       return
     }
     throw new StoreError(`${path}: another program writes to this store; stop it, or let it finish first`)
@@ -252,17 +255,17 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
 }
 
 /**
- * Creates the function that copies a long WAL to the file, and returns whether the WAL is empty. It keeps growing while an
- * older snapshot is being read.
+ * Creates the function that copies a long WAL to the file, and returns whether the WAL is empty. The WAL keeps growing
+ * while an older snapshot is being read.
  */
 function logKeeper(path: string, connection: Connection): () => boolean {
-  /** The size at which it is to be copied to the file. */
+  /** The size from which it is copied to the file. */
   let copyAt = MAX_LOG_BYTES
   let retryAt = 0
   return () => {
     const bytes = logBytes(path)
     if (bytes === 0) {
-      // Someone who has read for long has emptied it (shorten-log.ts).
+      // A reader that has ended has emptied it (shorten-log.ts).
       copyAt = MAX_LOG_BYTES
       return true
     }

@@ -6,7 +6,7 @@ import {
   type periodSpanTable,
 } from '../../resources/funding-period-data-points/table.ts'
 
-/** The first and the last time of a market's data points of a period, or a run of blocks. */
+/** The first and the last time of a market's data points, of one period or of one range of blocks. */
 type TimeSpan = { market: bigint; of: bigint; first: bigint; last: bigint }
 
 type PointSpans = {
@@ -15,9 +15,9 @@ type PointSpans = {
 }
 
 /**
- * The spans of data points, by period and by run of blocks; of those too that change no row.
+ * The spans of data points, by period and by range of blocks, including those that change no row.
  *
- * @param newPoints how many of the points of a period the store did not hold, by `${market} ${seq}`
+ * @param newPoints the number of points of each period that were not stored, by `${market} ${seq}`
  */
 export function spansOf(points: readonly PointRow[], newPoints: ReadonlyMap<string, bigint>): PointSpans {
   const periods = createSpans()
@@ -44,7 +44,7 @@ const spanColumns = ({ first, last }: Pick<TimeSpan, 'first' | 'last'>) => ({
 
 function createSpans() {
   const byKey = new Map<string, TimeSpan>()
-  /** By market: the span of its last point, which is mostly that of its next. */
+  /** By market, the span of its last point, which is mostly also that of its next one. */
   const latest = new Map<bigint, TimeSpan>()
 
   function add(market: bigint, of: bigint, timestamp: bigint): void {

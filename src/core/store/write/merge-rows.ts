@@ -8,7 +8,10 @@ function keyText({ columns, keyLength }: Table, row: TableRow): string {
   return text
 }
 
-/** One row per key: a statement cannot write a row twice. Merging two rows gives the result of upserting both. */
+/**
+ * One row for each key, because a statement cannot write a row twice. The result of merging two rows is that of upserting
+ * both.
+ */
 export function mergeRows(table: Table, rows: readonly TableRow[]): readonly TableRow[] {
   if (rows.every((row, index) => index === 0 || isKeyAfter(table, row, rows[index - 1]!))) return rows
   const merged = new Map<string, TableRow>()

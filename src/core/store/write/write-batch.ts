@@ -10,14 +10,14 @@ import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts
 import { writePoints } from './write-points.ts'
 import { writeProviders } from './write-providers.ts'
 
-/* The writes of a commit, in the same order on every store: each is yielded to the store's writer, which returns its rows. */
+/* The writes of a commit, in the same order on every store. Each is yielded to the store's writer, which returns its rows. */
 
 const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((table) => ({
   text: `delete from ${table.name} where height = $1 and event_index > $2 returning height`,
   deletesFrom: table,
 }))
 
-/** Rows that are written at once, if they are created for it. */
+/** Number of rows written at once, if they are created only then. */
 const MAX_STEP_ROWS = 10_000
 
 /** The mutation that writes a batch's rows, within the caller's transaction. */
@@ -46,7 +46,7 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, unbuilt: Unbui
   yield* writeProviders(rowsOf(batch, provisionTable), lists)
 }
 
-/** The markets that any row of a batch names. */
+/** The markets that a batch's rows name. */
 function batchMarkets({ rows, liquidityProviderLists }: Batch): Set<string> {
   const ids = new Set(liquidityProviderLists.keys())
   for (const [name, ofTable] of rows) {

@@ -10,13 +10,13 @@ const WRITE_STREAM = `
 
 type CoverageValues = readonly (KeyValue | null)[]
 
-/** The part of a coverage that a commit writes: the store head, and by their table the ranges of heights that it changes. */
+/** The part of a coverage that a commit writes: the store head, and the changed ranges of heights, by their table. */
 export type WrittenCoverage = {
   stream: CoverageValues
   ranges: Readonly<Record<string, readonly CoverageValues[]>>
 }
 
-/** The changed part of a coverage; `before` is the one that is stored. */
+/** The changed part of a coverage; `before` is the stored one. */
 export function writtenCoverage(before: Coverage | null, after: Coverage): WrittenCoverage {
   const { chainId, first, began, blockOne, height, timestamp, gaps, imported } = after
   const ranges: Record<string, CoverageValues[]> = {}
@@ -28,7 +28,7 @@ export function writtenCoverage(before: Coverage | null, after: Coverage): Writt
   return { stream: [chainId, first, began, hashes, height, timestamp], ranges }
 }
 
-/** The statements that write a coverage, none of which wants the rows of another. */
+/** The statements that write a coverage. None needs the rows of another. */
 export function coverageStatements({
   stream,
   ranges,
@@ -37,7 +37,7 @@ export function coverageStatements({
     { text: WRITE_STREAM, values: stream },
     ...Object.entries(ranges).flatMap(([name, rows]) => [
       { text: `delete from ${name}`, values: [] },
-      // An older version, whose rows are published before an upgrade, knew fewer columns.
+      // Rows of an older version, which are published before an upgrade, have fewer columns.
       ...rows.map((values) => ({ text: `insert into ${name} values (${placesOf(values)})`, values })),
     ]),
   ]

@@ -14,14 +14,14 @@ import { type Mutation, runTogether } from '../queries-protocol.ts'
 import { spansOf } from './block-spans.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
 
-/** Writes data points and their spans, and marks what of their series is stale then. */
+/** Writes data points and their spans, and marks the parts of their series that this makes stale. */
 export function* writePoints(
   named: readonly RowOf<typeof dataPointTable>[],
   markets: MarketNumbers,
   unbuilt: UnbuiltSeries,
 ): Mutation {
   const points = numbered(named, markets) as PointRow[]
-  // In the order of the key: neighbours are written to the same page.
+  // Sorted by key, because neighbours are written to the same page.
   const runs = pointRuns(points).toSorted(byKey)
   yield* unbuilt.learn(runs.map(({ run }) => run))
   const rows = runs.flatMap((run) => run.rows)
@@ -35,7 +35,7 @@ export function* writePoints(
   yield* runTogether(runs.map((run) => noteSeriesChanges(run, unbuilt)))
 }
 
-/** Marks what new points make stale of a run's series, and notes how many are not in buckets. */
+/** Marks the buckets of a run that new points make stale, and counts the points that are not in buckets. */
 function* noteSeriesChanges({ run, rows }: PointRun, unbuilt: UnbuiltSeries): Mutation {
   const end = unbuilt.builtTo(run) * BASE.nanoseconds
   const late = rows.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end)
@@ -62,20 +62,20 @@ function pointRuns(rows: readonly PointRow[]): PointRun[] {
     if (run === undefined) bySource[source] = [row]
     else run.push(row)
   }
-  // A source without points is an empty element, which flat() leaves out.
+  // A source without points is an empty element, which flat() omits.
   return [...byMarket.values()].flat().map(runOf)
 }
 
-/** Points of one source of a market in the order of the key, of each key the newest. */
+/** The points of one source of a market in the order of the key, for each key the newest. */
 function runOf(given: readonly PointRow[]): PointRun {
-  // Those of a stream mostly are in order.
+  // Points of a stream are mostly in order.
   const isInOrder = given.every((row, index) => index === 0 || comparePoints(given[index - 1]!, row) < 0)
   const rows = isInOrder ? given : sortedRun(given)
   const { market, source } = rows[0]!
   return { run: { market, source: BigInt(source) }, rows }
 }
 
-/** Compares points of one run by time and seq. */
+/** Compares points of one run by time, then by seq. */
 function comparePoints(a: PointRow, b: PointRow): number {
   if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
   if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1

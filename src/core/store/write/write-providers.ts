@@ -12,13 +12,13 @@ import {
 import type { Mutation, Values } from '../queries-protocol.ts'
 
 /*
- * A provider's position is that of the latest event that changed what is shown of it: market data in which its figures
- * differ from those before, or the provision with which it is shown again. It follows from the events one by one, whatever
- * commits they are in, so that ids of streams are valid on every store.
+ * A provider's position is that of the latest event that has changed what is shown of it: market data with other figures
+ * than before, or the provision with which it is shown again. It depends on the single events, not on how commits group
+ * them, so that stream ids are valid on every store.
  *
- * Events that arrive after later ones never move a position back. What they would have changed is not known exactly any
- * more; the position becomes that of the latest event that may have changed the row since. It is then too late rather
- * than too early: a follower gets a row twice, and misses none.
+ * Events that arrive after later ones never move a position back. It is no longer known exactly what they would have
+ * changed, so the position becomes that of the latest event that may have changed the row since. It is then too late rather
+ * than too early: a follower receives a row twice, but misses none.
  */
 
 type ProvisionRow = RowOf<typeof provisionTable>
@@ -43,7 +43,7 @@ const MOVE_PROVIDER = `
 const READ_LIST = `
   select cast(height as text), event_index from liquidity_provider_lists where market_id = $1`
 
-/** A list that arrives after the market's later one may differ from it in any row. */
+/** A list that arrives after a later one of the market may differ from it in any row. */
 const MOVE_TO_LIST = `
   update liquidity_providers set list_height = $2, list_index = $3,
     height = case when (height, event_index) < ($2, $3) then $2 else height end,
@@ -75,7 +75,7 @@ export function* writeProviders(
   provisions: readonly ProvisionRow[],
   lists: ReadonlyMap<string, readonly LiquidityProviderList[]>,
 ): Mutation {
-  // Before those of this commit are written, which are followed one by one.
+  // Read before the provisions of this commit are written, each of which is followed below.
   const later = yield {
     text: READ_LATER_PROVISIONS,
     values: [...lists].map(([marketId, [first]]) => [marketId, first!.height, first!.index]),
@@ -88,7 +88,7 @@ export function* writeProviders(
   yield* writeLists(lists, moved)
 }
 
-/** To which event the positions of providers move. */
+/** The events to whose positions providers move. */
 class Moves {
   readonly #positions = new Map<string, Party & { position: EventPosition }>()
 
@@ -123,10 +123,10 @@ function* writeProvisions(rows: readonly ProvisionRow[]): Mutation<Moves> {
   yield { table: provisionTable, rows }
   const inOrder = rows.map(provisionOf).sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
   for (const { id, ...provision } of inOrder) {
-    // Imported rows from before the imported blocks have no position that a follower could see.
+    // Imported rows that are older than the imported blocks have no position that a follower could see.
     if (hasBlock(provision.position.height)) moveBy(id, provision, provisions, moves)
-    const known = provisions.get(id)
-    if (known === undefined || !isBefore(provision.position, known.position)) provisions.put(id, provision)
+    const stored = provisions.get(id)
+    if (stored === undefined || !isBefore(provision.position, stored.position)) provisions.put(id, provision)
   }
   yield { text: MOVE_PROVIDER, values: moves.values }
   return moves
@@ -140,7 +140,7 @@ const provisionOf = (row: ProvisionRow) => ({
   position: { height: row.height, index: row.event_index },
 })
 
-/** Provisions by their ids, and those of each provider. */
+/** Provisions by id, and those of each provider. */
 class Provisions {
   readonly #byId = new Map<string, Provision>()
   readonly #byParty = new Map<string, Map<string, Provision>>()
@@ -150,8 +150,8 @@ class Provisions {
   }
 
   put(id: string, provision: Provision): void {
-    const known = this.#byId.get(id)
-    if (known !== undefined) this.#byParty.get(keyOf(known))!.delete(id)
+    const replaced = this.#byId.get(id)
+    if (replaced !== undefined) this.#byParty.get(keyOf(replaced))!.delete(id)
     this.#byId.set(id, provision)
     const key = keyOf(provision)
     const ofParty = this.#byParty.get(key)
@@ -164,13 +164,15 @@ class Provisions {
   }
 }
 
-/** All stored provisions of the providers that some rows name or take a provision from. */
+/** All stored provisions of the providers that these rows name, or from which they take a provision. */
 function* readProvisions(rows: readonly ProvisionRow[]): Mutation<Provisions> {
   const ids = [...new Set(rows.map((row) => row.provision_id))]
-  const known = yield { text: READ_PARTY, values: ids.map((id): Values => [id]) }
+  const storedParties = yield { text: READ_PARTY, values: ids.map((id): Values => [id]) }
   const named: Party[] = [
     ...rows.map(provisionOf),
-    ...known.flat().map(([marketId, partyId]) => ({ marketId: String(marketId), partyId: String(partyId) })),
+    ...storedParties
+      .flat()
+      .map(([marketId, partyId]) => ({ marketId: String(marketId), partyId: String(partyId) })),
   ]
   const parties = [...new Map(named.map((party) => [keyOf(party), party])).values()]
   const stored = yield {
@@ -187,28 +189,28 @@ function* readProvisions(rows: readonly ProvisionRow[]): Mutation<Provisions> {
   return provisions
 }
 
-/** Notes where positions move by an event of a provision. */
+/** Records the moves that a provision's event causes. */
 function moveBy(id: string, event: Provision, provisions: Provisions, moves: Moves): void {
-  const known = provisions.get(id)
-  const parties: Party[] = known === undefined || keyOf(known) === keyOf(event) ? [event] : [event, known]
+  const stored = provisions.get(id)
+  const parties: Party[] = stored === undefined || keyOf(stored) === keyOf(event) ? [event] : [event, stored]
   const lasts = parties.map((party) =>
     latest(event.position, ...provisions.of(party).map(({ position }) => position)),
   )
   const isLate = lasts.some((position) => isBefore(event.position, position))
   const isShown = provisions.of(event).some(({ isLive, position }) => isLive && hasBlock(position.height))
-  // With a provision that goes to another party, what is known of the first one's goes too.
+  // If a provision moves to another party, what is known of the first party's moves with it.
   if (!isLate && parties.length === 1 && (isShown || !event.isLive)) return
   for (const [at, party] of parties.entries()) moves.add(party, lasts[at]!)
 }
 
-/** Writes lists that are newer than their market's stored one, row by row where it differs. */
+/** Writes lists that are newer than the stored one of their market: only rows that differ. */
 function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]>, moves: Moves): Mutation {
   const markets = [...lists.keys()]
-  const known = yield { text: READ_LIST, values: markets.map((marketId): Values => [marketId]) }
+  const storedLists = yield { text: READ_LIST, values: markets.map((marketId): Values => [marketId]) }
   const late: Values[] = []
   const newer = new Map<string, readonly LiquidityProviderList[]>()
   for (const [at, marketId] of markets.entries()) {
-    const [row] = known[at]!
+    const [row] = storedLists[at]!
     const stored = row === undefined ? null : positionOf(row)
     const all = lists.get(marketId)!
     const isLate = (list: EventPosition) => stored !== null && isBefore(list, stored)
@@ -255,7 +257,7 @@ function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]
   yield { table: providerTable, rows }
 }
 
-/** A stored row, with the position of the list that brought its figures. */
+/** A stored row, with the position of the list with its figures. */
 type StoredProvider = { provider: LiquidityProviderRow; listPosition: EventPosition; position: EventPosition }
 
 function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: Row): StoredProvider {
@@ -271,8 +273,8 @@ function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: 
 }
 
 /**
- * The rows that the last of some lists of a market changes, each with the position of the list since which it is as it is.
- * Most rows change with each list, so that few lists are decoded.
+ * The rows that the last of a market's lists changes, each with the position of the list since which it has not changed.
+ * Most rows change with each list, so few lists need to be decoded.
  */
 function changesOf(
   lists: readonly LiquidityProviderList[],
@@ -291,12 +293,12 @@ function changesOf(
     if (going.length === 0) break
     const providers = new Map(liquidityProviderRows(list.event).map((one) => [one.partyId, one]))
     going = going.filter(({ provider }) => isSame(provider, providers.get(provider.partyId)))
-    // Nobody who follows the stream has been sent a row without a position.
+    // No follower has received a row without a position.
     if (hasBlock(list.height)) for (const one of going) one.listPosition = list
   }
   for (const { provider } of going) {
-    const known = stored.get(provider.partyId)
-    if (known !== undefined && hasBlock(known.listPosition.height) && isSame(provider, known.provider))
+    const row = stored.get(provider.partyId)
+    if (row !== undefined && hasBlock(row.listPosition.height) && isSame(provider, row.provider))
       since.delete(provider.partyId)
   }
   return { rows: [...since.values()], gone }
