@@ -27,7 +27,7 @@ export type Compared = {
 type DifferingCell = { table: Table; column: string; inStore: NamedRow; inFiles: NamedRow }
 
 /** A reason why a cell of a row may differ. */
-export type CellAllowance = (cell: DifferingCell) => boolean
+type CellAllowance = (cell: DifferingCell) => boolean
 
 /** A row of the store, `a`, and one of the files, `b`. */
 export type TablePair = Pair<NamedRow> & {
