@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { command as serveCommand } from '#tools/cli/serve'
 import { assertSays } from './fixtures/assert-says.ts'
 import { statusOf } from './fixtures/http.ts'
 import { openServer } from './fixtures/port.ts'
@@ -37,6 +38,23 @@ describe('the command line', () => {
       program.child[closed]!.destroy()
       const outcome = await program.outcome
       assert.deepEqual(outcome, { code, signal: null, stdout: '', stderr: '' })
+    }
+  })
+
+  test('every option of serve is declared as a setting, and used', () => {
+    const root = join(import.meta.dirname, '../src')
+    const declared = 'service/serve/settings.ts'
+    const others = [
+      'tools/cli/serve.ts',
+      ...readdirSync(join(root, 'service/serve'), { encoding: 'utf8' }).map(
+        (name) => `service/serve/${name}`,
+      ),
+    ].filter((name) => name.endsWith('.ts') && name !== declared)
+    const textOf = (names: string[]) => names.map((name) => readFileSync(join(root, name), 'utf8')).join('\n')
+    for (const option of serveCommand().options) {
+      const name = option.attributeName()
+      assert.match(textOf([declared]), new RegExp(`^  ${name}: `, 'm'), `${option.flags} is no setting`)
+      assert.match(textOf(others), new RegExp(`\\b${name}\\b`), `${option.flags} is not used`)
     }
   })
 

@@ -85,7 +85,8 @@ test('the example for nginx gives Lyra every path of its own, and all others, wi
   const ours = [...described, ...files]
   assert.ok(ours.length > 25)
   for (const path of [...ours, '/', '/?view=node', '/docs', '/assets/x.js', '/openapi.json']) {
-    assert.equal(await answerTo(path.replaceAll(/\{\w+\}/g, 'f'.repeat(64))), 'lyra', path)
+    const answer = await answerTo(path.replaceAll(/\{\w+\}/g, 'f'.repeat(64)))
+    assert.equal(answer, 'lyra', `deploy/nginx/lyra.conf does not give Lyra ${path}`)
   }
   const streams = ['/api/v2/stream/orders', '/api/v2/stream/markets/data', '/api/v2/stream/event/bus']
   const others = [

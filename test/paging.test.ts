@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KeyValue, Selection } from '#core/model/resource'
+import { FILTERS } from '#core/model/filters'
+import type { Filter, KeyValue, Selection } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
@@ -28,33 +29,44 @@ type Params = [name: string, value: string][]
 /** The selection of a request, and its rows in ascending order. */
 type ListCase = { what: string; path: string; params: Params; nodes: ModelRow['node'][] }
 
-/** The distinct values of a field, in the order of the rows. */
-function valuesOf<Value extends KeyValue>(column: string, rows: readonly ModelRow[]): Value[] {
-  return [...new Set(rows.flatMap(({ of }) => of[column] ?? []))] as Value[]
+/** The distinct values of a filter's columns, in the order of the rows. Source 0 selects all sources. */
+function valuesOf(
+  { columns, type }: Pick<Filter, 'columns' | 'type'>,
+  rows: readonly ModelRow[],
+): KeyValue[] {
+  const values = new Set(rows.flatMap(({ of }) => columns.flatMap((column) => of[column] ?? [])))
+  return [...values].filter((value) => type !== 'source' || value !== 0n)
+}
+
+/** Values of a filter: every id and source; of numbers some that rows have, and one beyond them. */
+function filterValues(filter: Filter, rows: readonly ModelRow[]): KeyValue[] {
+  const values = valuesOf(filter, rows)
+  if (filter.type !== 'uint64' || values.length === 0) return values
+  return [values[0]!, values[values.length >> 1]!, values.at(-1)!, (values.at(-1) as bigint) + 1n]
 }
 
 /** Selections of every kind for a resource: with few rows, with many and with none. */
 function* selectionsOf({ resource }: ResourceCase, rows: readonly ModelRow[]): Generator<Selection> {
-  if (resource.scope === null && resource.required.list === undefined) yield {}
-  for (const partyId of valuesOf<string>('party_id', rows)) yield { partyId }
-  for (const marketId of valuesOf<string>('market_id', rows)) {
+  const { scope, required, dateRange } = resource
+  const filters = resource.filters.filter(({ name }) => name !== 'marketId')
+  const isComplete = (selection: Selection) =>
+    required.list?.some((name) => selection[name] !== undefined) ?? true
+  const byFilter = (own: readonly ModelRow[], market: Selection) =>
+    filters.flatMap((filter) =>
+      filterValues(filter, own).map((value): Selection => ({ ...market, [filter.name]: value })),
+    )
+  if (scope === null) yield* [{}, ...byFilter(rows, {})].filter(isComplete)
+  for (const marketId of valuesOf(FILTERS.marketId, rows) as string[]) {
     const own = rows.filter(({ of }) => of.market_id === marketId)
-    yield { marketId }
-    for (const partyId of valuesOf<string>('party_id', own)) yield { marketId, partyId }
-    // Source 0 selects all sources.
-    for (const source of valuesOf<bigint>('source', own)) if (source !== 0n) yield { marketId, source }
-    if (!resource.dateRange) continue
+    yield* [{ marketId }, ...byFilter(own, { marketId })].filter(isComplete)
+    if (!dateRange) continue
     const times = own.map(({ key: [time] }) => time as bigint)
     const [from, last] = [times[Math.floor(times.length / 3)]!, times.at(-1)!]
-    yield* [{ from }, { to: last }, { from, to: from + 1n }, { from, to: from }].map((range) => ({
-      marketId,
-      ...range,
-    }))
-    const seqs = valuesOf<bigint>('seq', own)
-    if (seqs.length === 0) continue
-    for (const seq of [seqs[0]!, seqs[seqs.length >> 1]!, seqs.at(-1)!, seqs.at(-1)! + 1n])
-      yield { marketId, seq }
-    yield { marketId, from, to: last + 1n, source: 2n, seq: seqs.at(-1)! }
+    const ranges = [{ from }, { to: last }, { from, to: from + 1n }, { from, to: from }]
+    yield* ranges.map((range): Selection => ({ marketId, ...range })).filter(isComplete)
+    if (filters.length === 0 || filters.some((filter) => valuesOf(filter, own).length === 0)) continue
+    const all = filters.map((filter) => [filter.name, valuesOf(filter, own).at(-1)])
+    yield { marketId, from, to: last + 1n, ...Object.fromEntries(all) }
   }
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { RESOURCES } from '#core/resources/resources'
 import { STORED } from '#core/resources/stored'
@@ -73,6 +75,18 @@ for (const [engine, schema] of Object.entries({ sqlite: SQLITE_SCHEMA, postgres:
     assert.equal(versionOfTable(schema, tableOf('market_data')), schema.oldest + 1)
   })
 }
+
+test('every folder of resources is in the list of what is stored', () => {
+  const folder = join(import.meta.dirname, '../src/core/resources')
+  const list = readFileSync(join(folder, 'stored.ts'), 'utf8')
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory())
+      assert.ok(
+        list.includes(`'./${entry.name}/`),
+        `src/core/resources/stored.ts does not name ${entry.name}`,
+      )
+  }
+})
 
 test('the tables of all resources are described', () => {
   for (const { storage } of RESOURCES) {
