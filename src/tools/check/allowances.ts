@@ -7,9 +7,12 @@ import { type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { type NamedRow, positionOfRow } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
 
-/** The coverage of a store, or of one made from event files. */
+/** The coverage of a store, or of the temporary store of event files. */
 export type Covered = Coverage & {
-  /** Heights of completely stored blocks, imported ones too; of these, those with all their events. */
+  /**
+   * Heights of completely stored blocks, including imported ones, and among these the heights of blocks with all their
+   * events.
+   */
   heights: readonly HeightRange[]
   fromEvents: readonly HeightRange[]
 }
@@ -19,7 +22,7 @@ export type Compared = {
   files: Covered
   /** Markets whose lists of providers are from the same event on both sides. */
   sameLists: ReadonlySet<TextCell>
-  /** Bounds of the rows that were pruned from the store. */
+  /** How far rows were pruned from the store; null if never. */
   pruned: PrunedBefore | null
 }
 
@@ -32,7 +35,10 @@ type CellAllowance = (cell: DifferingCell) => boolean
 /** A row of the store, `a`, and one of the files, `b`. */
 export type TablePair = Pair<NamedRow> & {
   table: Table
-  /** The side whose row is from the event that replaces the other one's, usually the later one; null: both are from one. */
+  /**
+   * The side whose row is from the event that replaces the other side's, which is usually the later one; null if both are
+   * from one event.
+   */
   later: 'store' | 'files' | null
 }
 

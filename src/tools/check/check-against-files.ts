@@ -39,7 +39,9 @@ type FilesCheckOptions = {
   onStep?: (what: string) => void
 }
 
-/** Heights that both have completely; for each table the number of equal rows, and of allowed differences by kind. */
+/**
+ * The heights that both have completely, and for each table the number of equal rows, and of allowed differences by kind.
+ */
 export type FilesComparison = {
   heights: InText<HeightRange>[]
   rows: Record<string, number>
@@ -50,10 +52,10 @@ type CoveredStore = Covered & { name: string; reader: TableReader }
 
 type ComparedStores = Compared & { store: CoveredStore; files: CoveredStore }
 
-/** A temporary store has at most so many times the bytes of the event files, plain and compressed. */
+/** Maximum size of a temporary store, as a multiple of the size of plain and of compressed event files. */
 const STORE_SHARE = { plain: 0.5, gz: 3 }
 
-/** Upper bound of the bytes of a temporary store of event files; null if unknown. */
+/** Upper bound of the size of a temporary store for event files, in bytes; null if unknown. */
 export function storeBytesOf({ files }: EventInput): number | null {
   return files.reduce<number | null>((total, { path, bytes }) => {
     if (total === null || bytes === null) return null
@@ -62,11 +64,11 @@ export function storeBytesOf({ files }: EventInput): number | null {
 }
 
 /**
- * Compares a store with event files over the blocks that both hold whole: every row, in both directions. The
- * files go to a temporary store first, so that both are read in the order of their keys, whatever their size.
- * Adds what differs to the problems of `check`; null if nothing can be compared.
+ * Compares a store with event files over the blocks that both have completely: every row, in both directions. The files are
+ * written to a temporary store first, so that both are read in the order of their keys, whatever their size. Differences
+ * are added to the problems of `check`. Null if nothing can be compared.
  *
- * @throws {TemporaryFileError} if that store cannot be written.
+ * @throws {TemporaryFileError} if the temporary store cannot be written.
  */
 export async function checkAgainstFiles(
   store: Store,
@@ -81,7 +83,7 @@ export async function checkAgainstFiles(
   return withOpen(Promise.resolve(tables), async () => {
     onStep?.('the event files')
     const watched = watchOrder(writer)
-    const taken = await ingestFiles({
+    const ingestion = await ingestFiles({
       input,
       writer: watched.writer,
       log,
@@ -90,10 +92,10 @@ export async function checkAgainstFiles(
       signal,
     })
     signal.throwIfAborted()
-    const { failure } = taken
+    const { failure } = ingestion
     if (failure instanceof StoreError) throw new TemporaryFileError(failure.message, failure)
     if (failure !== null) problems.add('event files', failure.message)
-    notes.push(...taken.report.cutOff.map(describeCutOff))
+    notes.push(...ingestion.report.cutOff.map(describeCutOff))
     try {
       return await withOpen(store.openTableReader(), async (reader) =>
         compareStores(
@@ -141,9 +143,9 @@ async function compareStores(
   const result: FilesComparison = { heights: heights.map(inText), rows: {}, allowed: {} }
   for (const table of TABLES.filter(hasPositions)) {
     onStep?.(`${table.name}, against the event files`)
-    const [held, others] = [store, files].map(({ reader }) => walkTable(reader, table, {}, signal))
+    const [stored, others] = [store, files].map(({ reader }) => walkTable(reader, table, {}, signal))
     const rules = rulesOf(comparison, table)
-    const counts = await compareTables(table, held!, others!, 'in the files', rules, problems)
+    const counts = await compareTables(table, stored!, others!, 'in the files', rules, problems)
     const { same, ...allowed } = counts
     result.rows[table.name] = same
     result.allowed[table.name] = allowed
@@ -155,7 +157,11 @@ async function compareStores(
   return result
 }
 
-/** @throws {CompareError} for an empty store. */
+/**
+ * The store's coverage, and the heights of its blocks.
+ *
+ * @throws {CompareError} for an empty store.
+ */
 async function coveredStore(name: string, reader: TableReader): Promise<CoveredStore> {
   const coverage = await reader.run(readCoverage())
   if (coverage === null) throw new CompareError(`nothing to compare: no block is in ${name}`)
@@ -165,7 +171,11 @@ async function coveredStore(name: string, reader: TableReader): Promise<CoveredS
 
 const readMarkets = (reader: TableReader) => allRows(reader, tableOf('markets'))
 
-/** Points have the numbers of their markets, which are the same in both, except for a market that appeared meanwhile. */
+/**
+ * Data points have the numbers of their markets. These are the same in both stores, unless a market has appeared meanwhile.
+ *
+ * @throws {CompareError} if one has.
+ */
 async function refuseNewMarkets(store: TableReader, files: TableReader): Promise<void> {
   const ours = await readMarkets(store)
   for (const [number, id] of await readMarkets(files)) {
@@ -192,7 +202,7 @@ function compareLastBlock({ store, files }: ComparedStores, problems: Problems):
   )
 }
 
-/** The rules of a table's rows, which may differ as {@link allowancesOf} says. */
+/** The rules for comparing a table's rows, with the differences that {@link allowancesOf} allows. */
 function rulesOf(comparison: ComparedStores, table: Table): TableRules<TablePair> {
   const { cells, rows } = allowancesOf(comparison)
   const rules = tableRules(table)
@@ -213,7 +223,7 @@ function rulesOf(comparison: ComparedStores, table: Table): TableRules<TablePair
   return { ...rules, fieldsOf, describe, allowances: rows }
 }
 
-/** The row of the files for the event that an imported point comes from: its time becomes the point's if it is cut. */
+/** The files' row for the event of an imported point: the row whose time, cut to microseconds, is the point's. */
 async function eventOfPoint(
   { store, files }: ComparedStores,
   table: Table,
@@ -226,7 +236,7 @@ async function eventOfPoint(
   const last = nearestInt64(BigInt(timestamp!) + MICROSECOND - 1n).toString()
   const range = { after: [market!, source!, timestamp!], upTo: [market!, source!, last] }
   const found = await allRows(files.reader, table, range)
-  // The last event of the block, or one repeated in a later block.
+  // The last event in the block, or one that was repeated in a later block.
   const events = found
     .map((row) => ({ row, event: namedRow(table, row) }))
     .filter(({ event }) => event.seq === seq && BigInt(event.height!) >= block)

@@ -14,8 +14,8 @@ const OLD_POSITIONS = tableOf('old_positions')
 type Reading = { store: TableReader; files: TableReader }
 
 /**
- * A writer that notes whether its blocks are committed in the order of the stream: only then are the positions of
- * providers exact, and not later than they have to be.
+ * Wraps a writer and notes whether its blocks are committed in the order of the stream. Only then are the positions of
+ * providers exact, and not later than necessary.
  */
 export function watchOrder(writer: Writer): { writer: Writer; isInOrder: () => boolean } {
   let before: Coverage | null = null
@@ -36,10 +36,10 @@ export function watchOrder(writer: Writer): { writer: Writer; isInOrder: () => b
 const wholeBlocks = ({ first, height, gaps }: Coverage) => without([{ from: first, to: height }], gaps)
 
 /**
- * Compares positions of providers with those that the event files give: one that is earlier keeps the row's last change
- * from followers that come from another store. A later one does no harm: blocks arrived in another order.
- *
- * Positions follow from all blocks before, so only those below the first block are compared that one side does not have.
+ * Compares the positions of providers with those that follow from the event files. An earlier position is a fault: a
+ * follower that comes from another store misses the row's last change. A later position is harmless, and means that blocks
+ * arrived in another order. As a position depends on all earlier blocks, only positions below the first block that one side
+ * does not have are compared.
  */
 export async function checkPositions(
   { store, files }: Reading,
@@ -89,7 +89,7 @@ async function readOldHeight(store: TableReader): Promise<bigint> {
   return BigInt(rows.find(({ resource }) => resource === NAME_OF.get(PROVIDERS.name))?.height ?? 0)
 }
 
-/** The first block that not both have whole, from events; null if there is none. */
+/** The first block that one of the two does not have completely, with its events; null if there is none. */
 function endOfCommonBlocks({ store, files }: Compared): bigint | null {
   const incomplete: HeightRange[] = [...store.gaps, ...files.gaps].filter(({ kind }) => kind === 'incomplete')
   const differing = [

@@ -7,24 +7,24 @@ import { type BuiltSeries, readBuiltSeries } from '#core/store/queries/built-ser
 import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/queries/counted-points'
 import { rowsUnder, type TextCell, tableOf } from '#core/store/schema/tables'
 import { walkTable } from '#core/store/walk-table'
-import { compareTables, describeRow, givenRows, tableRules } from './compare-tables.ts'
+import { compareTables, describeRow, inOneChunk, tableRules } from './compare-tables.ts'
 import type { Checking } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
 const RULES = tableRules(SERIES)
 
 /**
- * Compares the buckets of a market's series with those made from its points and from the shorter buckets: up to where they are
- * made, except stale ones, each must exist once, and no other. Uses the memory of a few thousand rows.
+ * Compares the buckets of a market's series with those built from its points and from the shorter buckets. Before the built
+ * end every bucket that is not stale must exist once, and after it none. Uses the memory of a few thousand rows.
  *
- * @returns how many rows of the market there are
+ * @returns the number of the market's rows
  */
 export async function checkSeries(checking: Checking, market: TextCell): Promise<number> {
   let rows = 0
   for (const source of SOURCE_NUMBERS) {
     const run = { market: BigInt(market!), source }
-    const made = await checking.reader.run(readBuiltSeries(run))
-    for (const level of LEVELS) rows += await checkLevel(checking, run, level, made)
+    const built = await checking.reader.run(readBuiltSeries(run))
+    for (const level of LEVELS) rows += await checkLevel(checking, run, level, built)
   }
   return rows
 }
@@ -33,21 +33,21 @@ async function checkLevel(
   { reader, problems, signal }: Checking,
   run: SeriesRun,
   level: Level,
-  made: BuiltSeries,
+  built: BuiltSeries,
 ): Promise<number> {
   const key = [String(run.market), String(run.source), String(level.seconds)]
-  const to = indexAt(made.to, level.seconds / BASE.seconds)
-  const stale = bucketRanges(level, made.stale).map(({ from, to }) => ({ from, to: to - 1n }))
-  const inMade = level === BASE ? 'in a calculation from its points' : 'in a calculation from shorter ones'
+  const to = indexAt(built.to, level.seconds / BASE.seconds)
+  const stale = bucketRanges(level, built.stale).map(({ from, to }) => ({ from, to: to - 1n }))
+  const inOthers = level === BASE ? 'in a calculation from its points' : 'in a calculation from shorter ones'
   let rows = 0
   let from = indexAt(MIN_INT64, level.nanoseconds)
   const compare = async (end: bigint, stored: readonly TextCell[][]) => {
     for (const part of without([{ from, to: end - 1n }], stale)) {
-      const made: TextCell[][] = []
+      const calculated: TextCell[][] = []
       const range = { from: part.from, to: part.to + 1n }
-      await reader.run(bucketRows(run, level, range, (row) => made.push(bucketCells(row))))
-      const held = stored.filter((row) => bucketStart(row) >= part.from && bucketStart(row) <= part.to)
-      await compareTables(SERIES, givenRows(held), givenRows(made), inMade, RULES, problems)
+      await reader.run(bucketRows(run, level, range, (row) => calculated.push(bucketCells(row))))
+      const storedPart = stored.filter((row) => bucketStart(row) >= part.from && bucketStart(row) <= part.to)
+      await compareTables(SERIES, inOneChunk(storedPart), inOneChunk(calculated), inOthers, RULES, problems)
     }
     if (end > from) from = end
   }

@@ -2,17 +2,17 @@ import { getOrInsert } from '#core/domain/get-or-insert'
 import type { RowRange, Table, TextCell } from '#core/store/schema/tables'
 import { type NamedRow, walkTable } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
-import { type Cells, compareTables, givenRows, tableRules } from './compare-tables.ts'
+import { type Cells, compareTables, inOneChunk, tableRules } from './compare-tables.ts'
 import type { Checking } from './problems.ts'
 
-/** Times between which some points lie, and how many these are. */
+/** The first and last time of points, and their number. */
 type SpanTimes = { first: bigint; last: bigint; points: number }
 
 export type SpanRules = {
-  /** The spans of a market: a table whose key is the market and a period, or a run of blocks. */
+  /** The spans of a market: a table whose key is the market and a period, or the market and a range of blocks. */
   table: Table
   ofPoint: (point: NamedRow) => bigint
-  /** The spans of a market to be compared with those that points have led to, from the first to the last of these. */
+  /** The spans of a market that are to be compared with those of its points, from the first to the last of these. */
   rangeOf: (market: TextCell, first: bigint, last: bigint) => RowRange
   /** Further columns of a market's spans. */
   columnsOf: (market: TextCell) => Promise<(of: bigint, points: number) => Cells>
@@ -27,7 +27,7 @@ type SpanCheck = {
   compare(): Promise<void>
 }
 
-/** Compares spans with points. Keeps only the points between two comparisons in memory. */
+/** Compares spans with points. Only the points between two comparisons are in memory. */
 export function createSpanCheck(
   { table, ofPoint, rangeOf, columnsOf, allowances }: SpanRules,
   { reader, problems }: Checking,
@@ -38,20 +38,20 @@ export function createSpanCheck(
   return {
     expect,
     add(point) {
-      const found = expect(point.market!)
+      const spans = expect(point.market!)
       const of = ofPoint(point)
       const time = BigInt(point.timestamp!)
-      const known = found.get(of) ?? { first: time, last: time, points: 0 }
-      if (time < known.first) known.first = time
-      if (time > known.last) known.last = time
-      known.points++
-      found.set(of, known)
+      const span = spans.get(of) ?? { first: time, last: time, points: 0 }
+      if (time < span.first) span.first = time
+      if (time > span.last) span.last = time
+      span.points++
+      spans.set(of, span)
     },
     async compare() {
-      for (const [market, found] of markets) {
+      for (const [market, spans] of markets) {
         const others = await columnsOf(market)
-        const ordered = [...found].sort(([a], [b]) => Number(a - b))
-        const made = ordered.map(([of, { first, last, points }]) => [
+        const ordered = [...spans].sort(([a], [b]) => Number(a - b))
+        const calculated = ordered.map(([of, { first, last, points }]) => [
           market,
           `${of}`,
           `${first}`,
@@ -59,9 +59,9 @@ export function createSpanCheck(
           ...others(of, points),
         ])
         const range = rangeOf(market, ordered[0]?.[0] ?? 0n, ordered.at(-1)?.[0] ?? 0n)
-        const held = walkTable(reader, table, range)
-        const inMade = 'in a calculation from the points'
-        await compareTables(table, held, givenRows(made), inMade, rules, problems)
+        const stored = walkTable(reader, table, range)
+        const inOthers = 'in a calculation from the points'
+        await compareTables(table, stored, inOneChunk(calculated), inOthers, rules, problems)
       }
       markets.clear()
     },

@@ -26,12 +26,12 @@ type CheckOptions = {
   onStep?: (what: string) => void
 }
 
-/** The rows checked, and the problems found. */
+/** The number of checked rows, and the problems found. */
 export type StoreCheck = {
   problems: Problems
   /** The parts that could not be checked, with reasons. */
   notes: string[]
-  /** Rows by table. */
+  /** Number of rows by table. */
   rows: Record<string, number>
   /** Whether everything could be read. */
   isReadable: boolean
@@ -39,15 +39,15 @@ export type StoreCheck = {
 
 const SPANS = tableOf('funding_period_spans')
 
-/** Heights that rows may come from, by the stream's own tables. */
+/** The heights that rows may have, according to the tables of the stream. */
 type Heights = { first: bigint; last: bigint; missing: GapList<HeightRange> }
 
 /**
- * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
- * points, rows against the store head and gaps, providers against lists. Changes nothing. Takes memory for the funding
- * periods of one market at a time.
+ * Checks a store in one snapshot: the database's own check, keys and their order, values, spans and series against points,
+ * rows against the store head and gaps, providers against lists. Changes nothing. Needs memory for the funding periods of
+ * one market at a time.
  *
- * @throws {StoreError} if there is no store, or it is not of this program's schema.
+ * @throws {StoreError} if there is no store, or its schema is not the program's.
  */
 export async function checkStore(
   store: StoreAdmin,
@@ -64,7 +64,7 @@ export async function checkStore(
       checkTables({ reader, problems: check.problems, signal }, check, onStep),
     )
   } catch (error) {
-    // Damage that keeps the tables from being read.
+    // Damage because of which the tables cannot be read.
     if (!(error instanceof StoreError)) throw error
     check.problems.add('store', error.message)
     check.isReadable = false
@@ -143,7 +143,7 @@ async function checkTables(
   }
 }
 
-/** Looks for texts that no event can bring, which would fill the memory; returns whether there are none. */
+/** Looks for texts that no event can contain, which would fill the memory. Returns whether there are none. */
 async function checkLengths({ reader, problems, signal }: Checking): Promise<boolean> {
   let areShort = true
   for (const table of TABLES) {
@@ -186,7 +186,7 @@ async function checkStream(checking: Checking): Promise<Heights | null> {
   return { ...ends, missing }
 }
 
-/** Checks ranges of heights; returns those that follow on each other. */
+/** Checks ranges of heights; returns those that are in order. */
 async function checkRanges(
   { reader, problems, signal }: Checking,
   table: Table,
@@ -207,7 +207,7 @@ async function checkRanges(
   return ranges
 }
 
-/** The fault of a row's height, if any. */
+/** The fault of a row's height; null if there is none. */
 function heightFault(from: bigint, heights: Heights | null): string | null {
   if (heights === null) return null
   const { first, last, missing } = heights
@@ -216,7 +216,7 @@ function heightFault(from: bigint, heights: Heights | null): string | null {
   return missing.has(from) ? `it comes from block ${from}, which is recorded as missing` : null
 }
 
-/** The spans of periods must give exactly the range and number of their points. */
+/** The span of a period must be exactly the times and number of its points. */
 const PERIOD_SPANS: SpanRules = {
   table: SPANS,
   ofPoint: ({ seq }) => BigInt(seq!),
@@ -225,13 +225,13 @@ const PERIOD_SPANS: SpanRules = {
   allowances: {},
 }
 
-/** Points come in the order of their times, so that their blocks lie close together. */
+/** Points arrive in the order of their times, so those of one block have similar times. */
 const BLOCK_SPANS: SpanRules = {
   table: tableOf('funding_period_block_spans'),
   ofPoint: ({ height }) => BigInt(height!) / BLOCKS_OF_SPAN,
   rangeOf: (market, first, last) => ({ after: [market, `${first - 1n}`], upTo: [market, `${last}`] }),
   columnsOf: async () => () => [],
-  // Pruning leaves spans that are wider than their points, or without any.
+  // Pruning leaves spans that are wider than their points, or have none.
   allowances: {
     wide: ({ a, b }) =>
       a !== null &&

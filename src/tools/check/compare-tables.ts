@@ -9,10 +9,10 @@ import {
 } from '../compare/compare-rows.ts'
 import type { Problems } from './problems.ts'
 
-/** A row as read. */
+/** The values of a row, in the order of the table's columns. */
 export type Cells = readonly TextCell[]
 
-/** How the keys of two rows of a table stand to each other: numbers by their value, texts by their bytes. */
+/** Compares the keys of two rows: numbers by value, texts by bytes. Below 0, 0 or above. */
 export function compareKeys({ columns, keyLength }: Table, a: Cells, b: Cells): number {
   for (let index = 0; index < keyLength; index++) {
     const [left, right] = [a[index], b[index]]
@@ -30,7 +30,7 @@ export function describeRow(table: Table, row: Cells): string {
 
 export type TableRules<Of extends Pair<NamedRow> = Pair<NamedRow>> = RowRules<Cells, Of>
 
-/** The rules for comparing rows. */
+/** The rules for comparing a table's rows, without allowed differences. */
 export function tableRules(table: Table): TableRules {
   return {
     order: (a, b) => compareKeys(table, a, b),
@@ -40,28 +40,35 @@ export function tableRules(table: Table): TableRules {
   }
 }
 
+/** Names the values of both rows of a pair. */
 export function namedPair(table: Table, { a, b, ...pair }: Pair<Cells>): Pair<NamedRow> {
   return { ...pair, a: a && namedRow(table, a), b: b && namedRow(table, b) }
 }
 
-/** Compares the rows of a table with others, adds the differences to problems, and returns the number of equal rows. */
+/**
+ * Compares the rows of the store with others, and adds the differences to the problems.
+ *
+ * @param inOthers where the others are, for messages: `in the files`
+ *
+ * @returns the number of equal rows, and of allowed differences by kind
+ */
 export async function compareTables<Of extends Pair<NamedRow>>(
   table: Table,
-  held: AsyncGenerator<Cells[]>,
+  stored: AsyncGenerator<Cells[]>,
   others: AsyncGenerator<Cells[]>,
   inOthers: string,
   rules: TableRules<Of>,
   problems: Problems,
 ): Promise<PairCounts> {
   const counts: PairCounts = { same: 0 }
-  for await (const pair of compareRows(held, others, rules, counts)) {
+  for await (const pair of compareRows(stored, others, rules, counts)) {
     const where = describeRow(table, Object.values((pair.a ?? pair.b)!))
     problems.add(where, describePair(pair, 'in the store', inOthers))
   }
   return counts
 }
 
-/** Rows that are there already. */
-export async function* givenRows(rows: Cells[]): AsyncGenerator<Cells[]> {
+/** Rows in memory, as the rows of a table. */
+export async function* inOneChunk(rows: Cells[]): AsyncGenerator<Cells[]> {
   yield rows
 }

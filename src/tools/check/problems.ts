@@ -1,15 +1,15 @@
 import type { TableReader } from '#core/store/table-reader'
 
-/** What every check of a store's tables is given. */
+/** What every check of tables needs. */
 export type Checking = { reader: TableReader; problems: Problems; signal: AbortSignal | undefined }
 
-/** A problem: its place and description. */
+/** A problem: where it is, and what it is. */
 export type Problem = { where: string; what: string }
 
-/** Problems that are reported one by one; a damaged store may have one for each row. */
+/** Maximum number of problems that are reported one by one; a damaged store may have one for each row. */
 const MAX_REPORTED_PROBLEMS = 100
 
-/** Gathers problems: the first are kept, all are counted. */
+/** Collects problems: the first ones are reported, and all are counted. */
 export class Problems {
   readonly reported: Problem[] = []
   count = 0

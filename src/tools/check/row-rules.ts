@@ -12,6 +12,7 @@ export function faultsOfRow({ columns, faultsOf }: Table, row: NamedRow): string
   return [...faults, ...(faultsOf?.(row) ?? [])]
 }
 
+/** Whether a row has a position, and it is unknown. */
 export function hasUnknownPosition(row: NamedRow): boolean {
   return row.event_index !== undefined && isUnknownPosition(positionOfRow(row))
 }

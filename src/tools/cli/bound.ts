@@ -6,19 +6,19 @@ import { readStoreHead } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import { type Store, StoreError } from '#core/store/store'
 
-/** No time, which has 16 digits or more since 1970-01-12: a height, or a slip. */
+/** No time: since 1970-01-12 times have at least 16 digits. Such a number is a height, or a mistake. */
 const FEW_DIGITS = /^\d{1,15}$/
 
-/** A time in a command line: Unix nanoseconds, or an age in nanoseconds before the last block. */
+/** A time on the command line: Unix nanoseconds, or an age in nanoseconds before the last block. */
 export type GivenTime = { by: 'time'; before: bigint } | { by: 'age'; age: bigint }
 
-/** The same, or a block's height. */
+/** The same, or the height of a block. */
 export type GivenBound = GivenTime | PruneBound
 
 const ALLOWED =
   'a date (2026-01-31), a time with a zone (2026-01-31T12:00:00Z), Unix nanoseconds, an age before the last block (36h, 90d, 2w)'
 
-/** Reads a time: a date, RFC 3339, Unix nanoseconds, or an age. Seconds and ages without a unit are refused. */
+/** Parses a time: a date, RFC 3339, Unix nanoseconds, or an age. Refuses seconds, and ages without a unit. */
 export function parseTime(text: string): GivenTime {
   if (FEW_DIGITS.test(text))
     throw new InvalidArgumentError(`It has too few digits for Unix nanoseconds. Allowed: ${ALLOWED}.`)
@@ -34,7 +34,8 @@ function timeOf(text: string, allowed: string): GivenTime {
 /**
  * The last block of a store, from which ages are counted back.
  *
- * @param purpose what is impossible without one
+ * @param purpose what is impossible without a block, for the message
+ *
  * @throws {StoreError} for an empty store
  */
 export async function lastBlockOf(store: Store, purpose: string): Promise<StoreHead> {
@@ -43,14 +44,14 @@ export async function lastBlockOf(store: Store, purpose: string): Promise<StoreH
   throw new StoreError(`${store.name}: the store is empty; there is nothing to ${purpose}`)
 }
 
-/** Reads an age in nanoseconds, of a text such as `36h`, `90d` or `12w`. */
+/** Parses an age such as `36h`, `90d` or `12w`; in nanoseconds. */
 export function parseAge(text: string): bigint {
   const read = readTime(text)
   if ('age' in read) return read.age
   throw new InvalidArgumentError('It must be a number of hours, days or weeks, such as 36h, 90d or 12w.')
 }
 
-/** Reads a bound for old rows: a time, or the height of a block. */
+/** Parses a bound for old rows: a time, or the height of a block. */
 export function parseBound(text: string): GivenBound {
   if (FEW_DIGITS.test(text)) return { by: 'height', before: BigInt(text) }
   const allowed = `${ALLOWED}, the height of a block`

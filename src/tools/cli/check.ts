@@ -13,7 +13,7 @@ import { interruptible } from './interrupt.ts'
 import { type CommonOptions, jsonOption, logLevelOption, storeOption, tempOption } from './options.ts'
 import { printJson } from './output.ts'
 
-/** Ranges of heights that are listed one by one. */
+/** Maximum number of ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 20
 
 const NOTES = `

@@ -22,7 +22,7 @@ import { interruptible } from './interrupt.ts'
 import { type CommonOptions, jsonOption, logLevelOption } from './options.ts'
 import { printJson } from './output.ts'
 
-/** Ranges of heights that are listed one by one. */
+/** Maximum number of ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 20
 
 const NOTES = `
@@ -35,7 +35,7 @@ Exit status: 0 no differences, 1 differences or a failure, 2 wrong usage, 130 in
 
 type CompareCommandOptions = Pick<CommonOptions, 'logLevel'> & { json: boolean }
 
-/** `lyra compare`: compares what two stores or services hold. */
+/** `lyra compare`: compares the contents of two stores or services. */
 export function command(): Command {
   return new Command('compare')
     .summary('compare two stores or running services, row by row')

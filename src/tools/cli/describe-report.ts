@@ -39,7 +39,7 @@ export function describeReport(report: IngestionReport): string {
   return [...lines, ...describeGaps(report)].join('\n')
 }
 
-/** How many rows more a store has than before. */
+/** How many more rows a store has than before. */
 export function describeGain(rows: number): string {
   return rows < 0 ? `${count(-rows)} rows fewer` : `${count(rows)} rows more`
 }

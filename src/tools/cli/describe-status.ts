@@ -11,10 +11,10 @@ import type { ServiceStatus, StatusReport } from '../status/status.ts'
 import { formatBytes } from './figures.ts'
 import { table } from './table.ts'
 
-/** Gaps that are listed one by one; a stream with many gaps has as many as blocks. */
+/** Maximum number of gaps that are listed one by one. A stream may have as many as blocks. */
 const SHOWN_GAPS = 20
 
-/** The meaning of imported blocks, in short (docs/import.md). */
+/** What imported blocks do not have, in short (docs/import.md). */
 const IMPORTED_MEANS =
   'without some points, all auctions, the order within a block, and times below a microsecond. ' +
   'If you have the event files, ingest them into a new store, then import the other blocks'
@@ -121,7 +121,7 @@ function gapEntries(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, 
   return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} more gaps`]]
 }
 
-/** A resource's part of a coverage, or a market's: numbers and times as text. */
+/** The part of a coverage for a resource or one of its markets: numbers and times as text. */
 type ReportedRows = {
   marketId?: string
   count: string
@@ -130,16 +130,16 @@ type ReportedRows = {
   atBlock?: string
 }
 
-/** The rows of each resource, by market if the coverage has them so. */
+/** The rows of each resource, by market if the coverage has them by market. */
 function describeRows(coverage: CoverageBody['coverage']): string[] {
   const rows = [['resource', 'market', 'rows', 'first', 'last']]
   for (const resource of RESOURCES) {
     // A service of another version may not have it.
-    const held = (coverage as unknown as Record<string, ReportedRows | ReportedRows[] | undefined>)[
+    const reported = (coverage as unknown as Record<string, ReportedRows | ReportedRows[] | undefined>)[
       resource.name
     ]
-    for (const found of [held ?? []].flat()) {
-      const { marketId = '', count: number, firstTimestamp = null, lastTimestamp = null, atBlock } = found
+    for (const ofMarket of [reported ?? []].flat()) {
+      const { marketId = '', count: number, firstTimestamp = null, lastTimestamp = null, atBlock } = ofMarket
       const last = atBlock === undefined ? timeText(lastTimestamp) : `block ${atBlock}`
       rows.push([wordsOf(resource), marketId, count(BigInt(number)), timeText(firstTimestamp), last])
     }

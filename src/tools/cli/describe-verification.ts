@@ -70,7 +70,7 @@ function describeUnknown(reasons: Partial<Record<FundingUnknownReason, number>>)
   return lines.length === 0 ? [] : ['', ...lines]
 }
 
-/** Payments, rates and estimates; nothing if the input has none. */
+/** Payments, rates and estimates; empty if the input has none. */
 function describeFunding(report: FundingReport, row: (title: string, counts: Counts) => string[]): string[] {
   const { paidPeriods, estimates, partyPayments, differences, differenceCount } = report
   const kinds: [string, Counts][] = [
@@ -89,7 +89,7 @@ function describeFunding(report: FundingReport, row: (title: string, counts: Cou
   return lines
 }
 
-/** The event that differs, in a line. */
+/** A differing event, in one line. */
 function describeEvent({ of, timestamp, height, eventIndex }: FundingDifference | TwapDifference): string {
   return `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`
 }

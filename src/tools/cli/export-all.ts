@@ -11,7 +11,7 @@ import { interruptible } from './interrupt.ts'
 import { InvalidSettingError } from './options.ts'
 import { rowProgress } from './progress.ts'
 
-/** The options that are for one resource. */
+/** Options that apply only to a single resource. */
 const OF_ONE = [
   ...Object.values(FILTERS).map(({ option }) => option),
   'from',
@@ -21,7 +21,7 @@ const OF_ONE = [
   'force',
 ]
 
-/** `lyra export all`: writes every resource into a folder, in place of an earlier export. */
+/** `lyra export all`: writes every resource to a folder, and replaces an earlier export there. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
   const folder = outputFolder(options, command)
   refuseTimes(options.times, 'parquet')
@@ -56,7 +56,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
 /**
  * The named folder.
  *
- * @throws {InvalidSettingError} if there is none, and for options of one resource.
+ * @throws {InvalidSettingError} if none is named, and for options of a single resource.
  */
 function outputFolder({ out, format }: ExportCommandOptions, command: Command): string {
   const given = (name: string) => command.getOptionValueSource(name) === 'cli'

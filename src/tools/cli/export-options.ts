@@ -5,7 +5,7 @@ import type { TimesForm } from '#service/formats/export-rows'
 import type { GivenTime } from './bound.ts'
 import { type CommonOptions, InvalidSettingError } from './options.ts'
 
-/** The values of filters, by their options. */
+/** The values of filters, by option. */
 export type GivenFilters = { [Name in FilterName as (typeof FILTERS)[Name]['option']]?: string | undefined }
 
 /** The options of `lyra export`. */
@@ -22,7 +22,11 @@ export type ExportCommandOptions = CommonOptions &
     force: boolean
   }
 
-/** @throws {InvalidSettingError} for a form of times that a format has not */
+/**
+ * Refuses a form of times that a format does not have.
+ *
+ * @throws {InvalidSettingError}
+ */
 export function refuseTimes(times: TimesForm | undefined, format: ExportFormat): void {
   if (times === undefined || FORMATS_OF_TIMES[times].includes(format)) return
   const formats = FORMATS_OF_TIMES[times].join(' or ')

@@ -34,17 +34,17 @@ its name when it is complete.
 
 lyra export all --out DIR writes every resource as Parquet, by market. Run it again to replace it by a new export.`
 
-/** Name of all resources on the command line. */
+/** The name on the command line for all resources. */
 const ALL = 'all'
 
-/** Each resource by its name on the command line. */
+/** Each resource, by its name on the command line. */
 const RESOURCES_BY_NAME = new Map(
   RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]),
 )
 
 type Restriction = keyof GivenFilters | 'from' | 'to'
 
-/** The options that restrict the rows, with the parameters of the API for them. */
+/** The options that restrict the rows, and their parameters in the API. */
 const RESTRICTIONS = [
   ...Object.entries(FILTERS).map(([name, { option, type }]) => ({ option, name, type })),
   { option: 'from', name: 'dateRange.startTimestamp', type: null },
@@ -73,7 +73,7 @@ function takersOf(option: Restriction): string {
     .join(', ')
 }
 
-/** The options of the filters that a resource has. */
+/** The options for the filters of all resources. */
 function filterOptions(): Option[] {
   return Object.values(FILTERS).flatMap(({ option, type, meaning }) => {
     const takers = takersOf(option)
@@ -166,7 +166,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   }
 }
 
-/** The restrictions that are given, by parameter: ids complete, ages counted back from the last block of the store. */
+/** The given restrictions by parameter: ids are completed, and ages are counted back from the last block of the store. */
 async function givenValues(store: Store, options: ExportCommandOptions): Promise<Map<string, string>> {
   const values = new Map<string, string>()
   for (const { option, name, type } of RESTRICTIONS) {
@@ -184,7 +184,7 @@ async function timeOf(store: Store, given: GivenTime): Promise<bigint> {
   return BigInt((await lastBlockOf(store, 'export')).timestamp) - given.age
 }
 
-/** Refuses options that the resource does not take, whatever their values are. */
+/** Refuses options that the resource does not have, whatever their values. */
 function refuseForeign(resource: Resource, options: ExportCommandOptions): void {
   const allowed = restrictionsOf(resource)
   const foreign = RESTRICTIONS.find(
@@ -197,7 +197,7 @@ function refuseForeign(resource: Resource, options: ExportCommandOptions): void 
   )
 }
 
-/** The rows that the options ask for, checked as a request to the API is. */
+/** The rows for which the options ask, checked like a request to the API. */
 function queryOfOptions(
   resource: Resource,
   { after, oldestFirst }: ExportCommandOptions,
@@ -227,7 +227,7 @@ function queryOfOptions(
 /**
  * Why a selection has no rows.
  *
- * @throws {StoreError} if its market is unknown to the store: probably a mistake.
+ * @throws {StoreError} if the store does not have its market, which probably is a mistake.
  */
 async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string> {
   const { resource, selection } = query

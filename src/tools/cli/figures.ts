@@ -1,6 +1,6 @@
 import { describeDuration } from '#core/domain/duration'
 
-/** A duration for people: to a tenth of a second below a minute. */
+/** A duration for people; below a minute in tenths of a second. */
 export const elapsed = (seconds: number) =>
   seconds < 60 ? `${seconds.toFixed(1)} s` : describeDuration(seconds)
 

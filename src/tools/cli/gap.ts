@@ -9,7 +9,7 @@ const NOTES = `
 For blocks that nobody has any more. The service may be running: live ingestion that has stopped at these blocks goes on
 within a second, and records them as a gap. They can still be filled later. lyra ingest has --allow-gap instead.`
 
-/** `lyra gap`: does without blocks that are unavailable. */
+/** `lyra gap`: accepts that blocks stay missing. */
 export function command(): Command {
   const accept = new Command('accept')
     .summary('let live ingestion continue without missing blocks')

@@ -34,7 +34,7 @@ Here it restarts like a core after 25, 50 and 75 blocks, and is upgraded after b
 
   lyra generate --blocks 100 --restart-every 25 --upgrade 60 --dial 127.0.0.1:3005`
 
-/** Maximum time of the first block after its given time. */
+/** How many seconds after the requested time the first block may be. */
 const MOST_AHEAD_SECONDS = 3
 
 /** `lyra generate`: a synthetic stream of any size. */
@@ -158,7 +158,11 @@ async function generate({
   if (signal.aborted) process.exitCode = EXIT.interrupted
 }
 
-/** @throws {GenerateOptionError} for a value out of its range, and for a restart of nothing. */
+/**
+ * Checks the options for restarts and upgrades.
+ *
+ * @throws {GenerateOptionError} for a value that is out of range, and without `--dial`.
+ */
 function checkRestarts({
   dial,
   restartEvery,

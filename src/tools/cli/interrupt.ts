@@ -4,14 +4,14 @@ import { STOP_SIGNALS } from '#service/stop-signals'
 import { EXIT } from './exit.ts'
 import { watchLog } from './watch-log.ts'
 
-/** A signal that is aborted by the first of {@link STOP_SIGNALS}; the second one ends the program as always. */
+/** A signal that the first of {@link STOP_SIGNALS} aborts; the second one ends the program as usual. */
 export function stopOnSignals(): AbortSignal {
   const stop = new AbortController()
   for (const name of STOP_SIGNALS) process.once(name, () => stop.abort())
   return stop.signal
 }
 
-/** The same for a command that writes: logs that the current batch is still committed. */
+/** The same for a command that writes; it also logs that the current batch is still committed. */
 export function stopAfterBatch(log: Logger): AbortSignal {
   const signal = stopOnSignals()
   signal.addEventListener('abort', () => log.info('stopping after committing the current batch'))
@@ -19,11 +19,11 @@ export function stopAfterBatch(log: Logger): AbortSignal {
 }
 
 /**
- * Runs work that {@link STOP_SIGNALS} interrupt. If interrupted, returns null, sets the exit status and logs a message.
+ * Runs work that {@link STOP_SIGNALS} can interrupt. If it is interrupted, this returns null, sets the exit status and logs
+ * a message.
  *
  * @param message the message to log
- *
- * @param read stores that the work reads for long
+ * @param read the stores that the work reads for long
  */
 export async function interruptible<T>(
   log: Logger,

@@ -54,7 +54,7 @@ function describeUpgrade(before: number, after: number): string {
     : `upgraded the schema from version ${before} to ${after}`
 }
 
-/** Reports whether a store's schema is older than the program's; the store may not exist yet. */
+/** Reports whether a store's schema is older than the program's. The store may not exist. */
 async function checkSchema(store: StoreAdmin): Promise<void> {
   if ((await store.schemaVersion()) === 0) {
     console.log(`${store.name}: contains no store yet`)

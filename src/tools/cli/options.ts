@@ -6,9 +6,10 @@ import { LOG_LEVELS } from '#service/log'
 export type CommonOptions = { store: string; logLevel: string }
 
 /**
- * A setting that is also an environment variable: that of `--log-level` is `LYRA_LOG_LEVEL`.
+ * A setting that an environment variable can also make: for `--log-level` it is `LYRA_LOG_LEVEL`.
  *
- * @param prefix the beginning of the variable: the command's name if another one has a setting of this name
+ * @param prefix the beginning of the variable's name. It is the command's name if another command has a setting with the
+ *   same name
  */
 export function setting(flags: string, description: string, prefix?: string): Option {
   return new Option(flags, description).env(variableOf(flags, prefix))
@@ -18,31 +19,36 @@ function variableOf(flags: string, prefix = 'lyra'): string {
   return `${prefix} ${new Option(flags).name()}`.replaceAll(/[ -]/g, '_').toUpperCase()
 }
 
+/** `--store`, of most commands. */
 export const storeOption = () =>
   setting('--store <store>', 'path of a SQLite file, or postgres://user@host/database').default('./lyra.db')
 
+/** `--log-level`, of every command. */
 export const logLevelOption = () =>
   setting('--log-level <level>', 'least severe level to log').choices(LOG_LEVELS).default('info')
 
+/** `--temp`; `use` is its description. */
 export const tempOption = (use: string) =>
   setting('--temp <folder>', use).default(tmpdir(), 'that of the system')
 
+/** `--allow-gap`, of commands that ingest or import. */
 export const allowGapOption = () => flagOption('--allow-gap', 'record missing blocks as a gap and continue')
 
+/** `--strict`, of commands that read event files. */
 export const strictOption = () => flagOption('--strict', 'stop at an invalid event instead of skipping it')
 
 /** `--json`, of commands that have one result. */
 export const jsonOption = () => flagOption('--json', 'print the result as JSON')
 
-/** `--json`, of commands that report progress, too. */
+/** `--json`, of commands that also report progress. */
 export const jsonLinesOption = () => flagOption('--json', 'print progress and result as JSON lines')
 
 const YES = /^(?:1|t|true|yes|on)$/i
 const NO = /^(?:|0|f|false|no|off)$/i
 
 /**
- * A setting that is on or off. Its environment variable accepts 1, true, yes, on and their opposites;
- * commander alone would read any value, even `0`, as on.
+ * A setting that is on or off. Its environment variable accepts 1, true, yes, on and their opposites. Commander by itself
+ * would take any value, even `0`, for on.
  */
 export function flagOption(flags: string, description: string, prefix?: string): Option {
   const variable = variableOf(flags, prefix)
@@ -53,12 +59,12 @@ export function flagOption(flags: string, description: string, prefix?: string):
   return option.default(true, 'on')
 }
 
-/** An environment variable whose value a setting cannot have. */
+/** An option or environment variable with an invalid value. The message says which, and what is allowed. */
 export class InvalidSettingError extends Error {
   override name = 'InvalidSettingError'
 }
 
-/** An address and a port; `example` is one. */
+/** Parses an address and a port; `example` is part of the error message. An IPv6 address is in brackets. */
 export function addressLike(example: string): (text: string) => { host: string; port: number } {
   return (text) => {
     const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text)
@@ -69,7 +75,7 @@ export function addressLike(example: string): (text: string) => { host: string; 
   }
 }
 
-/** A whole number within limits. */
+/** Parses a whole number between two limits, both included. */
 export function integerBetween(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)

@@ -16,7 +16,7 @@ import { EXIT } from './exit.ts'
 import { InvalidSettingError } from './options.ts'
 import { endAtOutputFault } from './output.ts'
 
-/** Errors whose message is enough for a user. */
+/** Errors of which a user needs only the message. */
 const PLAIN_ERRORS = [
   CompareError,
   DialError,
@@ -31,7 +31,7 @@ const PLAIN_ERRORS = [
   TemporaryFileError,
 ]
 
-/** Every command of the program by its name. Only the called one is loaded, because each loads many modules of its own. */
+/** Every command of the program, by name. Only the one that is called is loaded, because each loads many modules. */
 const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
   ingest: () => import('./ingest.ts'),
   import: () => import('./import.ts'),
@@ -49,7 +49,7 @@ const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
   generate: () => import('./generate.ts'),
 }
 
-/** The commands of the program: the named one, or all if there is none of that name. */
+/** The commands of the program: the named one, or all of them if there is none with that name. */
 export function loadCommands(name?: string): Promise<Command[]> {
   const named = Object.keys(COMMANDS).filter((command) => command === name)
   const loaded = named.length > 0 ? named : Object.keys(COMMANDS)
@@ -74,10 +74,11 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 
 /** The version, and the commit if it is known: `0.2.0 (0123456789ab)`. */
 function describeVersion(): string {
-  const known = commit()
-  return known === null ? PROGRAM_VERSION : `${PROGRAM_VERSION} (${known})`
+  const hash = commit()
+  return hash === null ? PROGRAM_VERSION : `${PROGRAM_VERSION} (${hash})`
 }
 
+/** Runs one command with its arguments, and sets the exit status. */
 export async function runCommand(command: Command, args: readonly string[]): Promise<void> {
   await reportErrors(() => configure(command).parseAsync(args, { from: 'user' }))
 }
@@ -92,7 +93,7 @@ function configure(command: Command): Command {
     })
 }
 
-/** Where to read on, if an error names nothing that could be written instead. */
+/** Where to read more, if an error does not name a valid alternative. */
 const helpAfter = (text: string, command: Command) =>
   /^error: (?:missing required argument|unknown command '[^']*'\s*$)/.test(text)
     ? `; see ${commandPath(command)} --help`
@@ -102,7 +103,7 @@ const helpAfter = (text: string, command: Command) =>
 const commandPath = (command: Command): string =>
   command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`
 
-/** A command-line error in one line, with the suggestion that commander puts on a separate line. */
+/** A command-line error in one line, together with the suggestion that commander writes on a separate line. */
 function inOneLine(text: string): string {
   return text
     .replace(/^error: (?:command-argument value )?/, '')
@@ -119,10 +120,10 @@ async function reportErrors(run: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Reports what went wrong, in one line if the fault is not ours; returns the exit code. */
+/** Reports an error; in one line, unless it is a fault of the program. Returns the exit status. */
 function reportError(thrown: unknown): number {
   let error = thrown
-  // What could not be closed after a fault, such as a file on a full disk, follows from it.
+  // Another error while closing, such as that of a file on a full disk, is a consequence of the first one.
   while (error instanceof SuppressedError) error = error.suppressed
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {

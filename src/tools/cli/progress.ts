@@ -9,7 +9,7 @@ const LINE_INTERVAL_MS = 5_000
 const COUNT_INTERVAL_MS = 2_000
 const BAR_CELLS = 20
 
-/** Limits how often something is shown: at least so many milliseconds apart. */
+/** Limits how often something is shown: the calls are at least `intervalMs` milliseconds apart. */
 function atMostEvery<Shown extends unknown[]>(
   intervalMs: number,
   show: (...shown: Shown) => void,
@@ -23,7 +23,7 @@ function atMostEvery<Shown extends unknown[]>(
   }
 }
 
-/** Logs the progress of a command, at most every two seconds: `describe` formats the line. */
+/** Logs the progress of a command, at most every two seconds; `describe` writes the line. */
 export function progressLines<Given extends unknown[]>(
   log: Logger,
   describe: (...given: Given) => string,
@@ -31,7 +31,7 @@ export function progressLines<Given extends unknown[]>(
   return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
 }
 
-/** The same for rows, counted as they arrive. */
+/** The same for rows, which are counted as they arrive. */
 export function rowProgress(log: Logger): { rows: number; add(count: number): void } {
   const show = progressLines(log, (rows: number) => `${count(rows)} rows`)
   return {
@@ -43,16 +43,16 @@ export function rowProgress(log: Logger): { rows: number; add(count: number): vo
   }
 }
 
-/** Progress of an ingestion or an import; with the share that is done, 0 to 1, if it does not follow from bytes. */
+/** Progress of an ingestion or an import. `share` is the completed part, 0 to 1, if it cannot be calculated from bytes. */
 type Progress = Omit<IngestionProgress, 'leftOut'> & { share?: number }
 
-/** Shows progress; `end` leaves the terminal's line clean. */
+/** Shows progress; `end` clears the terminal's line. */
 export type ProgressView = { show(progress: Progress): void; end(): void }
 
 /**
- * A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines.
+ * Shows a bar on a terminal, otherwise a log line every few seconds, or JSON lines on standard output for machines.
  *
- * @param noun name of the records
+ * @param noun the name of the records
  */
 export function createProgressView(log: Logger, json: boolean, noun: string): ProgressView {
   const startedAt = performance.now()
@@ -87,7 +87,7 @@ function progressFigures(progress: Progress, seconds: number): object {
   }
 }
 
-/** The share that is done; null if it is not known. */
+/** The completed part, 0 to 1; null if unknown. */
 function shareOf({ bytesRead, bytesTotal, share }: Progress): number | null {
   if (share !== undefined || bytesTotal === null) return share ?? null
   return bytesTotal === 0 ? 1 : Math.min(1, bytesRead / bytesTotal)

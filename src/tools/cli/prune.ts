@@ -73,7 +73,8 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
 /**
  * Parses and checks the bound.
  *
- * @throws {StoreError} for one that would delete everything, probably by mistake: a time in seconds, a wrong year.
+ * @throws {StoreError} for a bound that would delete everything, which probably is a mistake: a time in seconds, or a
+ *   wrong year.
  */
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
   const storeHead = await lastBlockOf(store, 'prune')

@@ -7,14 +7,14 @@ import { EXIT, exitCodeOf } from './exit.ts'
 import type { CommonOptions } from './options.ts'
 import { createProgressView, type ProgressView } from './progress.ts'
 
-/** The least that a report of such work says: whether it was interrupted. */
+/** The minimum of a report: whether the work was interrupted. */
 type WritingReport = { interrupted: boolean }
 
 /**
- * Runs work that writes to a store, shows its progress, and prints its result, as a line of JSON or in words. Prints the error
- * that stopped it, if any, and sets the exit status.
+ * Runs work that writes to a store, shows its progress, and prints its result in words or as a line of JSON. Prints the
+ * error that stopped it, if any, and sets the exit status.
  *
- * @param noun name of the records that it reads
+ * @param noun the name of the records that it reads
  */
 export async function runWriting<Report extends WritingReport>(
   log: Logger,
@@ -45,7 +45,7 @@ export async function runWriting<Report extends WritingReport>(
     else console.log(describe(report))
     return result
   })
-  // Shown after the last flush, which a full disk fails again: report that only once.
+  // Shown after the last flush, which fails again on a full disk: this is reported only once.
   if (failure !== null) {
     console.error(`lyra: ${printable(failure.message)}`)
     process.exitCode = exitCodeOf(failure)

@@ -157,12 +157,12 @@ function parseChain(text: string): string {
 /** Default maximum age of the last block with `--listen`, seconds. */
 const LIVE_MAX_BEHIND = 60
 
-/** The settings as commander gives them; `maxBehind` is 0 for any age, and null if none is given. */
+/** The settings as commander returns them; `maxBehind` is 0 for any age, and null if it is not set. */
 export type ServeOptions = Omit<ServeSettings, 'paths'>
 
-/** Starts the service that a command line asks for. */
+/** Starts the service with the settings of a command line. */
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
-  // Report a missing path before anything starts.
+  // A missing path is reported before anything starts.
   if (paths.length > 0) findEventFiles(paths)
   const { forward, listen } = options
   if (forward !== null && listen === null) {

@@ -39,7 +39,7 @@ export function command(): Command {
     })
 }
 
-/** Command line options take precedence over the environment. */
+/** Options of the command line take precedence over the environment. */
 function isOfService({ url }: StatusOptions, command: Command): boolean {
   if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
   if (command.getOptionValueSource('url') !== 'cli') return false

@@ -1,4 +1,7 @@
-/** Formats rows as lines with aligned columns; the named ones are right-aligned. The first row is the head. */
+/**
+ * Formats rows as lines with aligned columns. The first row is the head; `rightColumns` are the indexes of right-aligned
+ * columns.
+ */
 export function table(rows: readonly (readonly string[])[], rightColumns: readonly number[] = []): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) =>

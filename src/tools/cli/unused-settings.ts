@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ServeSettings } from '#service/serve/settings'
 
-/** Settings without effect unless another one is set. */
+/** Settings that have no effect unless another one is set. */
 const NEEDED_SETTINGS: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
   ['listenFrom', '--listen-from', '--listen'],
   ['chain', '--chain', '--listen'],
@@ -11,7 +11,7 @@ const NEEDED_SETTINGS: readonly [setting: keyof ServeSettings, flag: string, nee
   ['strict', '--strict', '--listen or a file'],
 ]
 
-/** A line for each setting of `lyra serve` without effect, and for each variable that may be misspelt. */
+/** A line for each setting of `lyra serve` that has no effect, and for each variable whose name may be misspelt. */
 export function unusedSettings(command: Command, { listen, forward, paths }: ServeSettings): string[] {
   const isOff = {
     '--listen': listen === null,
@@ -23,7 +23,7 @@ export function unusedSettings(command: Command, { listen, forward, paths }: Ser
     const isGiven = source === 'default' ? command.opts()[setting] === true : source !== undefined
     return isGiven && isOff[needs as keyof typeof isOff]
   })
-  // A flag's variable is in its description, because it accepts more values than commander would allow.
+  // A flag's variable is only in its description, because it accepts more values than commander would allow.
   const known = command.options.map(
     ({ envVar, description }) => envVar ?? /\(env: (\w+)\)$/.exec(description)?.[1],
   )

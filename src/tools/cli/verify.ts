@@ -51,7 +51,7 @@ type VerifyCommandOptions = CommonOptions & {
   json: boolean
 } & { [flag in keyof typeof FUNDING_FLAGS]: string | null }
 
-/** Flags of funding parameters: each with its field and meaning. */
+/** The flags for funding parameters, with field and meaning. */
 const FUNDING_FLAGS = {
   interestRate: ['interestRate', 'interest rate per year, such as 0.1'],
   clampLowerBound: ['clampLowerBound', 'minimum interest component, as a fraction of the external TWAP'],
@@ -61,7 +61,7 @@ const FUNDING_FLAGS = {
   rateUpperBound: ['upperBound', 'maximum funding rate'],
 } as const satisfies Record<string, readonly [keyof FundingParameters, string]>
 
-/** `lyra verify`: recomputes every TWAP. */
+/** `lyra verify`: recalculates every TWAP. */
 export function command(): Command {
   const verification = new Command('verify')
     .summary('recompute every TWAP and funding payment, from event files or a store')
@@ -105,7 +105,7 @@ function parseParameter(text: string): string {
   return text
 }
 
-/** The funding parameters that flags give. */
+/** The funding parameters that flags set. */
 function givenParameters(options: VerifyCommandOptions): GivenParameters {
   const given: GivenParameters = {}
   for (const [flag, [parameter]] of Object.entries(FUNDING_FLAGS)) {
@@ -167,7 +167,7 @@ function describeVerified({ dataPoints, differenceCount, funding }: VerifyReport
   return `${count(countAll(dataPoints))} data points so far, ${differenceCount + funding.differenceCount} differences`
 }
 
-/** A market or period that is not there is rather a slip than all right. */
+/** Refuses a result without TWAPs: a market or period that is not there probably is a mistake. */
 function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptions): void {
   if (market === null && seq === null) return
   const { dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength } = report

@@ -5,8 +5,8 @@ import type { Store } from '#core/store/store'
 const WATCH_INTERVAL_MS = 1_000
 
 /**
- * Warns when a store's WAL grows long while a command reads the store: it cannot be emptied before the reading ends.
- * Warns again each time the WAL has doubled. Returns a function that stops watching.
+ * Warns if a store's WAL becomes long while a command reads the store, because it cannot be emptied until the command ends;
+ * warns again each time its size has doubled. Returns the function that stops watching.
  */
 export function watchLog(store: Store, log: Logger): () => void {
   let warnAt = LONG_LOG_BYTES

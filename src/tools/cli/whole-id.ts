@@ -5,7 +5,7 @@ import { type Store, StoreError } from '#core/store/store'
 import { InvalidSettingError } from './options.ts'
 
 /**
- * Completes an id: returns a complete id as given, or the only id of the store with the given prefix.
+ * Completes an id. Returns a complete id as it is, and for a prefix the only id of the store that begins with it.
  *
  * @throws {InvalidSettingError} for a text that is neither
  * @throws {StoreError} if no id matches, or several do

@@ -1,16 +1,16 @@
 import { describeRanges, type HeightRange, intersection, merged } from '#core/domain/coverage'
 import { CompareError } from './compare-error.ts'
 
-/** Ranges of heights that an error lists. */
+/** Number of ranges of heights that an error lists. */
 const RANGES_IN_ERROR = 5
 
-/** A side's blocks; the chain is null if unknown. */
+/** The blocks of a side; the chain is null if unknown. */
 type Blocks = { name: string; chainId: string | null; heights: readonly HeightRange[] }
 
 /**
  * The heights that two sides have in common.
  *
- * @throws {CompareError} if there are none, or the sides are of two chains.
+ * @throws {CompareError} if there are none, or the sides are of different chains.
  */
 export function commonHeights(a: Blocks, b: Blocks): HeightRange[] {
   const isOneChain = a.chainId === null || b.chainId === null || a.chainId === b.chainId

@@ -1,4 +1,4 @@
-/** Two sides have nothing comparable, or a side's answer is incomplete. */
+/** Nothing of two sides can be compared, or a side's answer is incomplete. */
 export class CompareError extends Error {
   override name = 'CompareError'
 }

@@ -1,36 +1,36 @@
 import { RowQueue } from '../import/row-queue.ts'
 
-/** Two rows of one key that differ in fields, or a row that only one side has. */
+/** Two rows with one key that differ in fields, or a row that only one side has. */
 export type Pair<Row> = {
   a: Row | null
   b: Row | null
   fields: readonly string[]
-  /** Whether the side without the row has had none before it: the row may lie before all that this side covers. */
+  /** Whether the side without the row has had no row so far: the row may be before everything that this side covers. */
   isBeforeFirst: boolean
 }
 
-/** Why a pair may be no difference, by the name under which such pairs are counted. */
+/** Reasons why a pair is not a difference, by the name under which such pairs are counted. */
 export type Allowances<Of> = Readonly<Record<string, (pair: Of) => boolean | Promise<boolean>>>
 
-/** How many pairs are the same, and how many allowed, by allowance. */
+/** The number of equal pairs, and of allowed ones, by allowance. */
 export type PairCounts = { same: number } & Record<string, number>
 
 export type RowRules<Row, Of> = {
-  /** Which of two rows comes first: below 0, 0 for the same key, or above. */
+  /** Compares the keys of two rows: below 0, 0 for the same key, or above. */
   order: (a: Row, b: Row) => number
-  /** The fields in which two rows of one key differ. */
+  /** The fields in which two rows with one key differ. */
   fieldsOf: (a: Row, b: Row) => readonly string[]
-  /** What allowances want to know of a pair; null if it is the same after all. */
+  /** The pair in the form that allowances need; null if the rows are equal after all. */
   describe: (pair: Pair<Row>) => Of | null | Promise<Of | null>
   allowances: Allowances<Of>
 }
 
 /**
- * Compares two sequences of rows, both ascending, side by side.
+ * Compares two sequences of rows side by side; both must be ascending.
  *
- * @param counts is raised by the pairs that are the same or allowed
+ * @param counts is increased by the pairs that are equal or allowed
  *
- * @returns the others
+ * @returns the other pairs
  */
 export async function* compareRows<Row, Of>(
   a: AsyncGenerator<readonly Row[]>,

@@ -11,31 +11,31 @@ import { CompareError } from './compare-error.ts'
 import { compareRows, type Pair, type RowRules } from './compare-rows.ts'
 import { type ComparedRow, HeightMovedError, isByMarket, isByPartyAlone, type Side } from './side.ts'
 
-/** The first difference between two sides; null: no row. */
+/** The first difference between two sides; a side without the row is null. */
 export type Difference = {
   marketId: string | null
-  /** The key by its columns. */
+  /** The values of the key, by column. */
   key: Record<string, string>
   a: ComparedRow['node'] | null
   b: ComparedRow['node'] | null
-  /** The fields that differ, if both have the row. */
+  /** The fields that differ, if both sides have the row. */
   fields: readonly string[]
 }
 
 /** Result of comparing a resource. */
 export type ResourceComparison = {
   resource: string
-  /** Rows that are the same in both, up to the first difference. */
+  /** Number of rows that are equal on both sides, up to the first difference. */
   same: number
-  /** Rows passed over: of blocks, or of times, that not both cover. */
+  /** Number of skipped rows, whose blocks or times one side does not cover. */
   notCovered: number
   /**
-   * Data points that a data node cannot keep: it keeps one of those with the same block, market, seq and source. For a
-   * service, whose blocks are unknown, all that only the data node is missing.
+   * Number of data points that a data node cannot store: it stores only one of those with the same block, market, seq and
+   * source. For a service, whose blocks are unknown, all points that only the data node does not have.
    */
   lost: number
   difference: Difference | null
-  /** Why it was not compared; null if it was. */
+  /** Why the resource was not compared; null if it was. */
   notCompared: string | null
 }
 
@@ -43,32 +43,37 @@ export type Comparison = {
   a: string
   b: string
   chainId: string | null
-  /** The heights that both hold whole or imported. */
+  /** The heights that both have completely, or imported. */
   heights: InText<HeightRange>[]
   resources: ResourceComparison[]
 }
 
 type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => void }
 
-/** Rows under one value of the key's first column, at most: more are a fault of the service that sends them. */
+/** Maximum number of rows with the same value in the first column of their keys. A service that sends more is faulty. */
 const MAX_GROUP_ROWS = 100_000
 
-/** How often changing rows are read again until both sides are at one height; milliseconds between attempts. */
+/**
+ * How often changing rows are read again until both sides have the same height, and the milliseconds between two attempts.
+ */
 const TRIES = 20
 const TRY_WAIT_MS = 250
 
-/** How often a difference to a data node of the reference is looked at again: it names a block before it has its rows. */
+/**
+ * How often a difference to a data node of the reference is checked again, because it names a block before it has the
+ * block's rows.
+ */
 const REFERENCE_ROUNDS = 3
 
-/** What lies so close to the last common block is not compared if a row's block is not known: it may come late. */
+/** Rows this close to the last common block are not compared if their block is unknown, because they may arrive late. */
 const LATE_NS = 60_000_000_000n
 
-/** A key's column that is the height of the row's block. */
+/** A column of keys that is the height of the row's block. */
 const BLOCK_COLUMN = 'at_block'
 
 /**
- * Compares the rows covered by both sides: for resources whose rows never change, those of common blocks; for all
- * others, all rows, once both sides are at one height. Ends a resource at its first difference.
+ * Compares the rows that both sides cover. Of resources whose rows never change it compares those of common blocks, of all
+ * others all rows, once both sides have the same height. It stops at the first difference of each resource.
  *
  * @throws {CompareError} if nothing can be compared.
  */
@@ -78,7 +83,7 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
       'both are Vega data nodes, which do not list their markets: one of the two must be Lyra',
     )
   }
-  const heights = commonHeights({ ...a.held, name: a.name }, { ...b.held, name: b.name })
+  const heights = commonHeights({ ...a.coverage, name: a.name }, { ...b.coverage, name: b.name })
   const resources: ResourceComparison[] = []
   for (const resource of RESOURCES) {
     options.signal.throwIfAborted()
@@ -88,7 +93,7 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
   return {
     a: a.name,
     b: b.name,
-    chainId: a.held.chainId ?? b.held.chainId,
+    chainId: a.coverage.chainId ?? b.coverage.chainId,
     heights: heights.map(inText),
     resources,
   }
@@ -115,7 +120,7 @@ async function compareResource(
   if (partial !== undefined)
     return { ...result, notCompared: `${partial.name} lists only those of one party` }
   const markets = isByMarket(resource)
-    ? [...new Set([...a.held.markets(resource), ...b.held.markets(resource)])].sort()
+    ? [...new Set([...a.coverage.markets(resource), ...b.coverage.markets(resource)])].sort()
     : [null]
   for (const marketId of markets) {
     const compare = (atHeight: bigint | null) =>
@@ -146,7 +151,7 @@ async function atOneHeight(
         if (!(error instanceof HeightMovedError)) throw error
       }
     }
-    // The one that is behind must catch up.
+    // The side that lags must be able to catch up.
     const canMeet = ofA === ofB || (ofA < ofB ? a : b).isLive
     if (!canMeet || tried >= TRIES) {
       return `they show the state at the last block, which is ${ofA} for ${a.name} and ${ofB} for ${b.name}`
@@ -161,17 +166,17 @@ type RowsCompared = {
   heights: readonly HeightRange[]
   resource: Resource
   marketId: string | null
-  /** Null: the rows are those of blocks that both cover. */
+  /** The height of both sides; null if the rows are those of blocks that both cover. */
   atHeight: bigint | null
 }
 
-/** Continues a comparison with further rows. */
+/** Continues a comparison with more rows. */
 async function compareRowsOf(
   compared: RowsCompared,
   before: ResourceComparison,
 ): Promise<ResourceComparison> {
   const { a, b, resource, marketId, atHeight } = compared
-  const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
+  const cutsTimes = [a, b].some(({ isReference, coverage }) => isReference || coverage.imported.length > 0)
   const [rowsA, rowsB] = [a, b].map((side) =>
     inOrder(cutToMicroseconds(side.rows(resource, marketId, atHeight), compared), side.name),
   )
@@ -198,7 +203,7 @@ async function compareRowsOf(
   return { ...before, ...counts }
 }
 
-/** Rows with their times cut to the microsecond, if one side is a data node of the reference: it keeps no more digits. */
+/** Rows with times cut to the microsecond, if one side is a data node of the reference, which stores no more digits. */
 async function* cutToMicroseconds(
   chunks: AsyncIterable<readonly ComparedRow[]>,
   { a, b, resource }: RowsCompared,
@@ -212,10 +217,10 @@ async function* cutToMicroseconds(
   }
 }
 
-/** A row's key with its time as it was sent. */
+/** A row's key with the time as it was sent. */
 const exactKey = ({ key, exact }: ComparedRow) => exact ?? key
 
-/** Whether a row is a data point that the data node of the reference on the other side cannot hold. */
+/** Whether a row is a data point that the other side, a data node of the reference, cannot store. */
 async function isLost(
   { a, b, resource, marketId }: RowsCompared,
   { a: left, b: right }: Pair<ComparedRow>,
@@ -230,7 +235,9 @@ async function isLost(
   return beside === null || beside > 1n
 }
 
-/** Rows in the order of their whole key, each once; those under one value of its first column at a time. */
+/**
+ * Rows in the order of their whole key, without repetitions. Only rows with one value in its first column are in memory.
+ */
 async function* inOrder(
   chunks: AsyncIterable<readonly ComparedRow[]>,
   name: string,
@@ -240,7 +247,7 @@ async function* inOrder(
     const sorted = group.sort(
       (x, y) => compareResourceKeys(x.key, y.key) || compareResourceKeys(x.exact ?? [], y.exact ?? []),
     )
-    // Of rows of one key with a cut time only the same row is a repetition.
+    // If times are cut, two rows with one key are a repetition only if they are equal.
     return sorted.filter((row, index) => {
       const before = sorted[index - 1]
       if (before === undefined || compareResourceKeys(row.key, before.key) !== 0) return true
@@ -250,7 +257,7 @@ async function* inOrder(
   for await (const rows of chunks) {
     for (const row of rows) {
       const order = group.length === 0 ? 0 : compareResourceKeys([row.key[0]!], [group[0]!.key[0]!])
-      // The reference's pages begin with rows that the page before has ended with.
+      // A page of the reference begins with rows with which the previous page has ended.
       if (order < 0) continue
       if (order > 0) {
         yield whole()
@@ -266,7 +273,7 @@ async function* inOrder(
   if (group.length > 0) yield whole()
 }
 
-/** Whether a differing or missing row is of a block that both sides cover. */
+/** Whether a differing or missing row is from a block that both sides cover. */
 async function isCovered(
   { a, b, heights, resource, marketId, atHeight }: RowsCompared,
   { a: left, b: right, isBeforeFirst }: Pair<ComparedRow>,
@@ -275,8 +282,8 @@ async function isCovered(
   const { key } = (left ?? right)!
   const isMissingInOne = left === null || right === null
   const incomplete = left === null ? a : b
-  if (isBeforeFirst && incomplete.held.isPruned) return false
-  const isImported = (height: bigint) => [a, b].some(({ held }) => isWithin(held.imported, height))
+  if (isBeforeFirst && incomplete.coverage.isPruned) return false
+  const isImported = (height: bigint) => [a, b].some(({ coverage }) => isWithin(coverage.imported, height))
   const blocks: (bigint | null)[] =
     resource.key[0]!.column === BLOCK_COLUMN
       ? [key[0] as bigint]
@@ -289,13 +296,13 @@ async function isCovered(
     if (!known.every((height) => isWithin(heights, height))) return false
     return !(isMissingInOne && known.some(isImported))
   }
-  // Where its block is not known, its time must do.
-  const [first] = a.held.heights
-  const [other] = b.held.heights
+  // If its block is unknown, its time decides.
+  const [first] = a.coverage.heights
+  const [other] = b.coverage.heights
   if (isBeforeFirst && first!.from !== other!.from) return false
-  if (isMissingInOne && hasGap(incomplete.held.heights)) return false
+  if (isMissingInOne && hasGap(incomplete.coverage.heights)) return false
   if (!resource.dateRange) return true
-  const ends = [a, b].map(({ held }) => held.timestamp).filter((time) => time !== null)
+  const ends = [a, b].map(({ coverage }) => coverage.timestamp).filter((time) => time !== null)
   return ends.every((end) => (key[0] as bigint) <= end - LATE_NS)
 }
 
@@ -303,7 +310,7 @@ function hasGap(heights: readonly HeightRange[]): boolean {
   return heights.some(({ from }, index) => index > 0 && from > heights[index - 1]!.to + 1n)
 }
 
-/** Whether two values of a field are the same, numbers compared as numbers. */
+/** Whether two values of a field are equal; numbers are compared as numbers. */
 function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean): boolean {
   if (a === b) return true
   if (typeof a === 'string' && typeof b === 'string') {
@@ -315,7 +322,7 @@ function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean)
   return canonical(a) === canonical(b)
 }
 
-/** A value as JSON, the fields of objects in the order of their names. */
+/** A value as JSON, with the fields of objects sorted by name. */
 function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_, inner: unknown) =>

@@ -6,7 +6,7 @@ import { CompareError } from './compare-error.ts'
 import { type ComparedRow, HeightMovedError, keyOfNode, type Side, type SideCoverage } from './side.ts'
 import { coverageOfBody } from './store-side.ts'
 
-/** The longest page that both Lyra and the reference have. */
+/** The longest page that Lyra and the reference both allow. */
 const PAGE_ROWS = 5_000
 
 type PageBody = {
@@ -18,7 +18,6 @@ type PageBody = {
  * A running service, or a Vega data node, by its address.
  *
  * @throws {ServiceError} if it is unreachable, or its answer is from neither.
- *
  * @throws {CompareError} if it has no blocks.
  */
 export async function openServiceSide(address: string, signal: AbortSignal): Promise<Side> {
@@ -35,18 +34,18 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   }
   const height = async () => heightOf(await get(`${RESOURCES[0]!.path}?pagination.first=1`))
 
-  const coverage = await get(COVERAGE_PATH, [200, 404, 501, 503])
-  const isReference = coverage.status === 404 || coverage.status === 501
-  if (coverage.status === 503) throw new CompareError(`${base}: the store is empty or cannot be read (503)`)
-  const held = isReference
-    ? heldOfReference(await height())
-    : coverageOfBody({ coverage: await wholeCoverage(base, ask, coverage, signal) })
-  if (held.heights.length === 0)
+  const answer = await get(COVERAGE_PATH, [200, 404, 501, 503])
+  const isReference = answer.status === 404 || answer.status === 501
+  if (answer.status === 503) throw new CompareError(`${base}: the store is empty or cannot be read (503)`)
+  const coverage = isReference
+    ? coverageOfReference(await height())
+    : coverageOfBody({ coverage: await wholeCoverage(base, ask, answer, signal) })
+  if (coverage.heights.length === 0)
     throw new CompareError(`${base}: the store is empty; there is nothing to compare`)
 
   return {
     name: base,
-    held,
+    coverage,
     isLive: true,
     isReference,
     height,
@@ -79,7 +78,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   }
 }
 
-/** The path of a list, and the parameters that select a market. */
+/** The path of a list, with the parameters that select a market. */
 function listTarget(
   resource: Resource,
   marketId: string | null,
@@ -99,8 +98,8 @@ function isPage(page: PageBody | undefined): page is PageBody {
   )
 }
 
-/** A data node reports neither its gaps nor its markets. */
-function heldOfReference(height: bigint): SideCoverage {
+/** The coverage of a data node, which reports neither its gaps nor its markets. */
+function coverageOfReference(height: bigint): SideCoverage {
   return {
     chainId: null,
     heights: height === 0n ? [] : [{ from: 1n, to: height }],

@@ -3,68 +3,71 @@ import { columnOf, isObject, namesOf } from '#core/model/field'
 import type { Key, KeyValue, Resource } from '#core/model/resource'
 import { CompareError } from './compare-error.ts'
 
-/** A row as the API gives it, with its key; `exact`: the key before its time was cut to the microsecond. */
+/** A row as the API returns it, with its key; `exact` is the key before its time was cut to the microsecond. */
 export type ComparedRow = { key: Key; exact?: Key; node: Readonly<Record<string, unknown>> }
 
-/** The coverage of a side, as far as it is reported. */
+/** The coverage of a side, as far as the side reports it. */
 export type SideCoverage = {
-  /** Null if it does not say. */
+  /** Null if the side does not report it. */
   chainId: string | null
-  /** Heights held whole or imported, ascending; of a data node of the reference all up to its own. */
+  /**
+   * Heights of blocks that are complete or imported, ascending; for a data node of the reference, all up to its own height.
+   */
   heights: readonly HeightRange[]
-  /** Imported heights: some of their rows may be missing. */
+  /** Imported heights, whose rows may be incomplete. */
   imported: readonly HeightRange[]
-  /** The last block's time, Unix nanoseconds; null if it is not known. */
+  /** Time of the last block, Unix nanoseconds; null if unknown. */
   timestamp: bigint | null
   /** Whether old rows have been deleted. */
   isPruned: boolean
-  /** The markets that rows of a resource are of. */
+  /** The markets with rows of a resource. */
   markets: (resource: Resource) => readonly string[]
 }
 
-/** One of the two that are compared: a store, or a service by its address. */
+/** One of two sides that are compared: a store, or a service by its address. */
 export type Side = {
   name: string
-  held: SideCoverage
+  coverage: SideCoverage
   /** Whether its rows may change while they are read. */
   isLive: boolean
-  /** Whether it is a data node of the reference: that lists less, and keeps times to the microsecond. */
+  /** Whether it is a data node of the reference, which has fewer lists, and times only in microseconds. */
   isReference: boolean
-  /** The height that its rows are of now. */
+  /** The current height of its rows. */
   height(): Promise<bigint>
   /**
-   * All rows of a resource, of a market if its rows are asked for by market, ascending by the first column of the
-   * key at least, some at a time.
+   * All rows of a resource, or of one market if the rows are requested by market: many at a time, ascending at least by the
+   * first column of the key.
    *
-   * @param atHeight the height that the rows must be of; null: any
-   * @throws {HeightMovedError} if a live side has moved on from it.
+   * @param atHeight the height that the side must have; null for any
+   *
+   * @throws {HeightMovedError} if a live side no longer has it.
    */
   rows(
     resource: Resource,
     marketId: string | null,
     atHeight: bigint | null,
   ): AsyncIterable<readonly ComparedRow[]>
-  /** The block that a row comes from; null if the side does not say. */
+  /** The block that a row is from; null if the side does not report it. */
   blockOf(resource: Resource, marketId: string | null, key: Key): Promise<bigint | null>
   /**
-   * How many points the block of a data point, at `height`, has of its market, seq and source; null if the side
-   * does not say.
+   * How many points the block of a data point, at `height`, has with the same market, seq and source; null if the side does
+   * not report it.
    */
   pointsBeside(marketId: string, key: Key, height: bigint): Promise<bigint | null>
   close(): Promise<void>
 }
 
-/** A live side has moved on while it was read. */
+/** A live side has received further blocks while it was read. */
 export class HeightMovedError extends Error {
   override name = 'HeightMovedError'
 }
 
-/** Whether a resource's rows are asked for market by market. */
+/** Whether a resource's rows are requested for each market separately. */
 export function isByMarket({ scope, required }: Resource): boolean {
   return scope === 'marketId' || required.list?.includes('marketId') === true
 }
 
-/** Whether each request for a resource's rows names a party. */
+/** Whether every request for a resource's rows must name a party. */
 export function isByPartyAlone({ required }: Resource): boolean {
   return required.list?.join() === 'partyId'
 }
@@ -72,7 +75,7 @@ export function isByPartyAlone({ required }: Resource): boolean {
 /**
  * The key of a row, from its node.
  *
- * @throws {CompareError} if a part is missing in the node.
+ * @throws {CompareError} if the node has no value for a part of it.
  */
 export function keyOfNode(resource: Resource, node: Readonly<Record<string, unknown>>, from: string): Key {
   return resource.key.map(({ column, type }): KeyValue => {

@@ -13,7 +13,7 @@ import { type CoverageBody, coverageBody } from '#service/questions/coverage-bod
 import { CompareError } from './compare-error.ts'
 import { type ComparedRow, keyOfNode, type Side, type SideCoverage } from './side.ts'
 
-/** Between which times the points of a run of blocks lie. */
+/** The times between which the points of 64 blocks lie. */
 const READ_BLOCK_SPAN = `
   select cast(first_timestamp as text), cast(last_timestamp as text)
   from funding_period_block_spans where market = $1 and blocks = $2`
@@ -22,7 +22,7 @@ const COUNT_BESIDE = `
   select cast(count(*) as text) from funding_period_data_points
   where market = $1 and source = $2 and timestamp between $3 and $4 and seq = $5 and height = $6`
 
-/** A side's coverage, from a coverage body. */
+/** The coverage of a side, from the body of a coverage answer. */
 export function coverageOfBody({ coverage }: CoverageBody): SideCoverage {
   const { chainId, blocks, prunedBefore } = coverage
   const heights = (ranges: readonly { from: string; to: string }[]) =>
@@ -46,10 +46,10 @@ export function coverageOfBody({ coverage }: CoverageBody): SideCoverage {
 }
 
 /**
- * Opens one snapshot of a store.
+ * Opens a snapshot of a store as a side.
  *
  * @throws {StoreError} if it cannot be read.
- * @throws {CompareError} if it holds no block.
+ * @throws {CompareError} if it has no block.
  */
 export async function openStoreSide(store: Store, signal: AbortSignal): Promise<Side> {
   const reader = await store.openReader()
@@ -65,15 +65,15 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
   }
   const height = BigInt(storeHead.height)
-  const held = coverageOfBody(coverageBody(holdings))
-  // Commits after the snapshot are not in its rows.
-  const heights = held.heights.flatMap(({ from, to }) =>
+  const coverage = coverageOfBody(coverageBody(holdings))
+  // Rows of commits after the snapshot are not in it.
+  const heights = coverage.heights.flatMap(({ from, to }) =>
     from > height ? [] : [{ from, to: least([to, height]) }],
   )
   const selectionOf = (marketId: string | null): Selection => (marketId === null ? {} : { marketId })
   return {
     name: store.name,
-    held: { ...held, heights, timestamp: BigInt(storeHead.timestamp) },
+    coverage: { ...coverage, heights, timestamp: BigInt(storeHead.timestamp) },
     isLive: false,
     isReference: false,
     height: async () => height,
@@ -93,7 +93,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
   }
 }
 
-/** Counts the points of a block that have the market, seq and source of a point. */
+/** The number of points in a block that have the market, seq and source of a point. */
 function* countBeside(marketId: string, key: Key, height: bigint): Query<bigint> {
   const [number] = yield { text: FIND_MARKET, values: [marketId] }
   const market = BigInt(number![0]!)

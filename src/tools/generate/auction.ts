@@ -7,7 +7,7 @@ import { EXTERNAL } from './funding-events.ts'
 import type { Market, MarketAuction } from './market.ts'
 import { writeMarket } from './market-events.ts'
 
-/** `AuctionTrigger`: an opening auction, or one that price monitoring called for. */
+/** `AuctionTrigger`: an opening auction, or one that price monitoring has triggered. */
 const TRIGGER_OPENING = 2
 const TRIGGER_PRICE = 3
 
@@ -17,7 +17,7 @@ export function enterOpeningAuction(context: Context, market: Market): void {
   enter(context, market, true, context.random.between(2, 6))
 }
 
-/** Ends or begins the market's auction if that is due. An opening auction's end begins the first period. */
+/** Ends or begins the market's auction if that is due. The end of an opening auction begins the first period. */
 export function runAuction(context: Context, market: Market): void {
   if (market.auction !== null) {
     if (context.block.second >= market.auction.endSecond) leave(context, market, market.auction)
@@ -27,8 +27,8 @@ export function runAuction(context: Context, market: Market): void {
 }
 
 /**
- * Waits for points that are dated ahead of the block: with an auction's begin or end before such a point the
- * core's TWAP is not the plain formula's (docs/twap.md).
+ * Begins a monitoring auction, but not while there are points dated ahead of the block: if an auction begins or ends before
+ * such a point, the core's TWAP differs from the plain formula's (docs/twap.md).
  */
 function enterMonitoringAuction(context: Context, market: Market): void {
   const now = fromSeconds(context.block.second)
@@ -56,7 +56,7 @@ function leave(context: Context, market: Market, auction: MarketAuction): void {
   writeAuction(context, market, { ...auction, end: time }, true)
   writeMarket(context, market, EVENT_TYPES.marketUpdated)
   if (auction.opening) takePoint(context, market, EXTERNAL, second, market.spotPrice)
-  // Price monitoring may call for another auction at once; the two then count as one.
+  // Price monitoring may trigger another auction at once; the two then count as one.
   if (context.random.onceIn(6)) enterMonitoringAuction(context, market)
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
 
-/** Writes what every block begins with: its `BeginBlock`, then its time. Events from here on are the block's. */
+/** Writes the first events of every block: its `BeginBlock`, then its time. Later events belong to the block. */
 export function writeBegin({ out, block }: Context): void {
   out.beginBlock(block.height, block.upperCaseHash)
   out.write(EVENT_TYPES.beginBlock, null, { 1: block.height, 2: block.time, 3: block.lowerCaseHash })

@@ -4,25 +4,25 @@ import { HEX_LENGTH, type Random } from './random.ts'
 /** 2024-01-01T00:00:00Z, the time of a block of height 1. */
 export const FIRST_SECOND = 1_704_067_200
 
-/** A block's place in the chain. */
+/** The position of a block in the chain. */
 export type BlockHead = {
   height: number
-  /** The block's time, cut to the second, in Unix seconds. */
+  /** The block's time in Unix seconds, rounded down. */
   second: number
   /** The block's time in Unix nanoseconds. */
   time: bigint
-  /** Hex digits, as `BusEvent.block` has them. */
+  /** Hex digits, as in `BusEvent.block`. */
   upperCaseHash: Uint8Array
-  /** Hex digits, as `BeginBlock.hash` has them. */
+  /** Hex digits, as in `BeginBlock.hash`. */
   lowerCaseHash: Uint8Array
 }
 
-/** Gives the block at the clock's height; the next call gives the one after. */
+/** `next` moves on to the next block; `again` returns a block with the same height and time, but another hash. */
 type Clock = { next(): BlockHead; again(): BlockHead }
 
 /**
- * Creates the clock of a chain, whose block `start` is later than `startSecond` (Unix seconds) by 1 to 2.15 s.
- * Blocks are 1 to 1.15 s apart, so no two have the same second and a market takes an internal point in every one.
+ * Creates the clock of a chain whose block `start` is 1 to 2.15 s after `startSecond` (Unix seconds). Blocks are 1 to 1.15
+ * s apart. Therefore no two are in the same second, and a market can take an internal point in every block.
  */
 export function createClock(start: number, random: Random, startSecond: number): Clock {
   let height = start - 1
@@ -55,7 +55,7 @@ export function createClock(start: number, random: Random, startSecond: number):
   return { next, again: block }
 }
 
-/** Seconds as the nanoseconds that events hold. */
+/** Unix seconds in nanoseconds, as in events. */
 export function fromSeconds(seconds: number): bigint {
   return BigInt(seconds) * SECOND
 }

@@ -2,20 +2,21 @@ import type { BlockHead } from './clock.ts'
 import type { Random } from './random.ts'
 import type { RecordWriter } from './record-writer.ts'
 
-/** What everything that writes events of a block is given. */
+/** What a function needs to write events of a block. */
 export type Context = {
   out: RecordWriter
   random: Random
   block: BlockHead
-  /** Hash of the transaction that events are sent for, the block's own at first: upper-case hex digits. */
+  /** The transaction hash of the next events, at first the hash of the block: upper-case hex digits. */
   transaction: Uint8Array
 }
 
+/** The context of a block's events; `out` must already have begun the block. */
 export function createContext(out: RecordWriter, random: Random, block: BlockHead): Context {
   return { out, random, block, transaction: Uint8Array.from(block.upperCaseHash) }
 }
 
-/** Events from here on are another transaction's. */
+/** Begins another transaction: later events belong to it. */
 export function nextTransaction(context: Context): void {
   context.random.fillHex(context.transaction, true)
 }

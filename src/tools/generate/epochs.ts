@@ -8,12 +8,12 @@ const EPOCH_SECONDS = 300
 const START = 1
 const END = 2
 
-/** The core's end time of an unfinished epoch: Go's zero time as Unix nanoseconds. */
+/** The end time of an unfinished epoch in the core's events: Go's zero time as Unix nanoseconds. */
 const NO_TIME = -6_795_364_578_871_345_152n
 
 /**
- * Creates the network's epochs, of five minutes each, from 0 on: a function that ends the current one and begins the next
- * if due, and returns the number of the one that ended, null if none did.
+ * Creates the network's epochs, of five minutes each, from 0 on. The returned function ends the current epoch and begins
+ * the next one if that is due. It returns the number of the ended epoch, or null.
  */
 export function createEpochs(): (context: Context) => number | null {
   let sequence = -1

@@ -1,7 +1,7 @@
 /** A kind of event: its field number in `BusEvent`'s oneof, and the number in `BusEvent.type`. */
 export type EventType = { kind: number; type: number }
 
-/** The kinds that the generator fills with meaning (docs/events.md, envelope; types as real streams have them). */
+/** The kinds of events with meaningful contents (docs/events.md, envelope; types as in real streams). */
 export const EVENT_TYPES = {
   timeUpdate: { kind: 101, type: 2 },
   marketData: { kind: 111, type: 12 },

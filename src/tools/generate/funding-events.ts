@@ -13,15 +13,15 @@ export const INTERNAL = 2
 /** `LossSocialization.Type`. */
 const FUNDING_PAYMENT = 2
 
-/** A period's TWAPs in its event; `end` null: the period begins. */
+/** The TWAPs in a period's event; `end` is null if the period begins. */
 type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
 
 /** A data point as it is sent. */
 type SentPoint = { seq: number; source: SentSource; point: PricePoint; twap: bigint }
 
 /**
- * Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length; what each trader
- * pays comes before.
+ * Writes a `FundingPeriod` event. A period that ends has payment and rate if it has both TWAPs, and a length above 0. The
+ * traders' payments precede it.
  */
 export function writePeriod(context: Context, market: Market, funding: Funding, twaps: PeriodTwaps): void {
   const { end, internalTwap, externalTwap } = twaps
@@ -45,8 +45,8 @@ export function writePeriod(context: Context, market: Market, funding: Funding, 
 }
 
 /**
- * Writes a `FundingPayments` event, in which longs pay a positive payment to shorts, and a `LossSocialization` event for each
- * who cannot pay or does not get everything.
+ * Writes a `FundingPayments` event, in which long positions pay a positive payment to short ones, and a `LossSocialization`
+ * event for each party that cannot pay, or does not receive everything.
  */
 function writePayments(
   { out, transaction }: Context,

@@ -7,7 +7,7 @@ import { type Context, nextTransaction } from './context.ts'
 import { EXTERNAL, INTERNAL, type SentSource, writeDataPoint, writePeriod } from './funding-events.ts'
 import { assetPrice, type Funding, type Market } from './market.ts'
 
-/** Begins a market's first period, as leaving the opening auction does: the period, then the uncrossing price. */
+/** Begins a market's first period, as at the end of the opening auction: the period, then the uncrossing price. */
 export function openFirstPeriod(context: Context, market: Market): void {
   const funding = createFunding(context, market, 0, fromSeconds(context.block.second))
   market.funding = funding
@@ -16,8 +16,8 @@ export function openFirstPeriod(context: Context, market: Market): void {
 }
 
 /**
- * Gives the market a point of `second` (Unix seconds) and sends it with its TWAP. False if there is no
- * period yet, or the core would refuse the point: then nothing is sent.
+ * Adds a point at `second` (Unix seconds) to the market, and sends it with its TWAP. Returns false and sends nothing if
+ * there is no period yet, or the core would refuse the point.
  */
 export function takePoint(
   context: Context,
@@ -42,11 +42,11 @@ export function endDuePeriod(context: Context, market: Market): void {
   nextTransaction(context)
   const end = fromSeconds(cueSecond(context.block.second, market, funding))
   market.funding = cue(context, market, funding, end)
-  // A second cue of the same second makes a period of zero length.
+  // A second cue in the same second results in a period of zero length.
   if (context.random.onceIn(50)) market.funding = cue(context, market, market.funding, end)
 }
 
-/** The time of the market's latest point, which may lie ahead of the block's; Unix nanoseconds. */
+/** The time of the market's latest point, which may be ahead of the block's time; Unix nanoseconds. */
 export function latestPointTime({ internal, external }: Funding): bigint {
   const last = internal.points.at(-1)?.time ?? 0n
   const lastExternal = external.points.at(-1)?.time ?? 0n
@@ -54,14 +54,16 @@ export function latestPointTime({ internal, external }: Funding): bigint {
 }
 
 /**
- * The cue's time: when it was due, which is the block's second or the one before. Not before an auction's begin or
- * end, as the core's closing TWAP then is not the plain formula's (docs/twap.md).
+ * The time of the cue: when it was due, which is the block's second or the one before. It is not before the beginning or
+ * end of an auction, because the core's closing TWAP would then differ from the plain formula's (docs/twap.md).
  */
 function cueSecond(second: number, { lastAuctionBoundary }: Market, { nextCue }: Funding): number {
   return nextCue >= lastAuctionBoundary ? nextCue : second
 }
 
-/** Closes a period at `end`, opens the next one and sends the points that it takes along (docs/twap.md, "A new period"). */
+/**
+ * Ends a period at `end`, begins the next one, and sends the points that are carried over (docs/twap.md, "A new period").
+ */
 function cue(context: Context, market: Market, closing: Funding, end: bigint): Funding {
   writePeriod(context, market, closing, {
     end,

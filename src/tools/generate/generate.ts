@@ -22,20 +22,20 @@ import { createTraders } from './traders.ts'
 
 const CHECKPOINT_BLOCKS = 25
 
-/** Market data are this many times the other events of a block, which makes them 16 % of all. */
+/** The ratio of market data to other events, so that they are 16 % of all. */
 const MARKET_DATA_RATIO = 0.16 / 0.84
 
-/** Up to so many markets have their market data in every block, whatever share that is. */
+/** Up to this many markets have market data in every block, whatever their share. */
 const MARKETS_IN_EVERY_BLOCK = 3
 
-/** Events that every block holds: begin, time, end. */
+/** Events of every block: begin, time, end. */
 const FRAME_EVENTS = 3
 
 /**
- * Generates a lawful event stream (docs/events.md) as chunks of about 256 KB that hold whole records. The same
- * options give the same bytes on every machine. Memory does not grow with the number of blocks.
+ * Generates a valid event stream (docs/events.md) as chunks of about 256 KB with whole records. The same options result in
+ * the same bytes on every machine. Memory does not grow with the number of blocks.
  *
- * @throws {GenerateOptionError} at once, for an option that is out of its range.
+ * @throws {GenerateOptionError} at once, for an option that is out of range.
  */
 export function generateRecords(options: GenerateOptions): Generator<Uint8Array, void, undefined> {
   const { out, blocks } = createGenerator(options)
@@ -47,7 +47,7 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
 
 /**
  * Generates the same records block by block; records before the first block belong to it. Block times are after
- * `startSecond` (Unix seconds; default: the beginning of 2024 plus a time proportional to the height).
+ * `startSecond` (Unix seconds), by default the beginning of 2024 plus a time proportional to the height.
  */
 export function generateBlocks(
   options: GenerateOptions,
@@ -59,7 +59,7 @@ export function generateBlocks(
   })()
 }
 
-/** Blocks as they are written, and the writer that holds their records until they are taken. */
+/** Creates the function that writes the blocks, and the writer that has their records until they are taken. */
 function createGenerator(options: GenerateOptions, startSecond?: number) {
   const { blocks, parties, points, events, seed, start, chain, ...rest } = resolveOptions(options)
   const random = createRandom(seed)
@@ -93,7 +93,7 @@ function createGenerator(options: GenerateOptions, startSecond?: number) {
   function* write(): Generator<BlockHead, void, undefined> {
     let block = clock.next()
     if (start === 1) {
-      // The genesis block comes under height 1 too, with another hash.
+      // The genesis block also has height 1, but another hash.
       writeGenesis(block)
       block = clock.again()
     }
@@ -103,7 +103,7 @@ function createGenerator(options: GenerateOptions, startSecond?: number) {
     }
   }
 
-  /** Nothing but its frame: block 1 has the same time, by which the reference tells rows of other kinds apart. */
+  /** Writes only its frame. Block 1 has the same time, by which the reference distinguishes rows of other kinds. */
   function writeGenesis(block: BlockHead): void {
     const context = createContext(out, random, block)
     writeBegin(context)
@@ -137,7 +137,7 @@ function createGenerator(options: GenerateOptions, startSecond?: number) {
     writeEnd(context)
   }
 
-  /** Each market's in every block while they are few; many take turns. */
+  /** Sends the market data of every market while they are few; many take turns. */
   function sendMarketData(context: Context): void {
     for (marketDataDue += marketDataPerBlock; marketDataDue >= 1; marketDataDue--) {
       providers.sendMarketData(context, markets[marketDataTurn++ % markets.length]!)

@@ -2,22 +2,22 @@ import type { FundingParameters } from '#core/events/event'
 import { FIRST_SECOND } from './clock.ts'
 import type { Random } from './random.ts'
 
-/** An asset in which markets settle. */
+/** A settlement asset. */
 export type Asset = { id: Uint8Array; symbol: string; name: string; decimals: number }
 
-/** Name and terms of a market. */
+/** The name and terms of a market. */
 export type Instrument = {
   code: string
   name: string
-  /** Symbol of the coin whose price the market follows. */
+  /** The symbol of the coin whose price the market follows. */
   coin: string
   /** Decimals of prices. */
   decimals: number
-  /** A usual price in them. */
+  /** A typical price, in these decimals. */
   price: number
   asset: Asset
   funding: FundingParameters
-  /** Seconds between two payments, counted from {@link FIRST_SECOND} on. */
+  /** Seconds between two payments, counted from {@link FIRST_SECOND}. */
   paidEvery: number
 }
 
@@ -29,7 +29,7 @@ const COINS = [
   { symbol: 'SNX', name: 'Synthetix', decimals: 4, price: 28_700 },
 ] as const
 
-/** In turn: the terms of a common market, those of one with a scaling factor, and those of one whose rates have bounds. */
+/** Used in turn: the terms of a common market, of one with a scaling factor, and of one whose rates have bounds. */
 const TERMS = [
   { interestRate: '0.1095', clamp: '0.0001', scalingFactor: null, bound: null, paidEvery: 300 },
   { interestRate: '0.05', clamp: '0.01', scalingFactor: '0.5', bound: null, paidEvery: 240 },
@@ -46,7 +46,7 @@ export function createAssets(random: Random): Asset[] {
   ]
 }
 
-/** The instrument of the market of this number, from 0 on. */
+/** The instrument of the market with this number, from 0 on. */
 export function nthInstrument(number: number, assets: readonly Asset[]): Instrument {
   const coin = COINS[number % COINS.length]!
   const asset = assets[number % assets.length]!

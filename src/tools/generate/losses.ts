@@ -4,12 +4,12 @@ import { createRandom } from './random.ts'
 type PartyPayment = { party: Uint8Array; amount: bigint }
 
 /**
- * Gives the losses of a period's payments: first what each payer did not pay (positive), then what each receiver did not get
- * (negative), in proportion; a rest that cannot be divided is nobody's.
+ * Returns the losses of a period's payments: first what each payer did not pay (positive), then what each receiver did not
+ * get (negative), in proportion. An indivisible rest goes to nobody.
  */
 export type LossesOf = (payments: readonly PartyPayment[]) => PartyPayment[]
 
-/** Creates the function that now and then lets some who pay not pay everything. */
+/** Creates the function that from time to time lets some of the payers not pay everything. */
 export function createLosses(seed: number): LossesOf {
   const random = createRandom(seed, 'losses')
 

@@ -6,7 +6,7 @@ import { EVENT_TYPES } from './event-types.ts'
 import { type Funding, type Market, PRICE_TRIGGER, tradingOf } from './market.ts'
 import type { ProviderLists } from './provider-lists.ts'
 
-/** Writes a market's `MarketData`, its fields filled as those of a perpetual market are. */
+/** Writes a market's `MarketData`, with the fields of a perpetual market. */
 export function writeMarketData(context: Context, market: Market, lists: ProviderLists): void {
   const { out, block, random } = context
   const { auction, markPrice } = market
@@ -49,7 +49,7 @@ export function writeMarketData(context: Context, market: Market, lists: Provide
   out.write(EVENT_TYPES.marketData, null, beforeShares, lists.feeShares, beforeSlas, lists.slas, { 34: 3 })
 }
 
-/** `PriceMonitoringBounds`: the prices that would call for an auction. */
+/** `PriceMonitoringBounds`: the prices that would trigger an auction. */
 function priceBounds({ markPrice }: Market): Message {
   return {
     1: String(markPrice - Math.ceil(markPrice / 20)),

@@ -16,15 +16,18 @@ const INTEGER = 2
 /** `CompositePriceType`: the price of the last trade. */
 const LAST_TRADE = 3
 
-/** Writes an `Asset` event. Without a source (a built-in one: the most that its faucet gives) a data node refuses it. */
+/**
+ * Writes an `Asset` event. A data node refuses an asset without a source, so it is a built-in one, with the maximum that
+ * its faucet gives.
+ */
 export function writeAsset({ out }: Context, { id, symbol, name, decimals }: Asset): void {
   const details = { 1: name, 2: symbol, 4: decimals, 5: '1', 101: { 1: '100000000000000000' } }
   out.write(EVENT_TYPES.asset, null, { 1: id, 2: details, 3: 4 })
 }
 
 /**
- * Writes a `Market` event, created or updated, with the fields that a core of version 0.79 sends of a perpetual market: a
- * data node stops at one without price monitoring parameters.
+ * Writes a `Market` event, for a market that is created or updated, with the fields that a core of version 0.79 sends for a
+ * perpetual market. A data node stops at a market without price monitoring parameters.
  */
 export function writeMarket({ out }: Context, market: Market, event: EventType): void {
   const { instrument, createdAt } = market
@@ -33,9 +36,9 @@ export function writeMarket({ out }: Context, market: Market, event: EventType):
     1: market.id,
     2: tradableInstrument(market),
     3: instrument.decimals,
-    // Fees: their factors, and how the providers' fee is set (marginal cost).
+    // Fees: their factors, and how the fee of the providers is determined (marginal cost).
     4: { 1: { 1: '0.0002', 2: '0.0005', 3: '0.001', 4: '0.0001', 5: '0.0001' }, 2: { 1: 1 } },
-    // Opening auction: its least duration.
+    // Opening auction: its minimum duration.
     5: { 1: 2 },
     6: { 1: { 1: [PRICE_TRIGGER] } },
     // Liquidity monitoring: the window of the target stake.
@@ -49,16 +52,16 @@ export function writeMarket({ out }: Context, market: Market, event: EventType):
     13: '0.001',
     14: '0',
     18: { 1: '0.05', 2: String(SLA_TERMS.minTimeFraction), 4: 1, 5: String(SLA_TERMS.competitionFactor) },
-    // Liquidation: seconds between steps, fraction, size that goes at once, most of the book, slippage.
+    // Liquidation: seconds between steps, fraction, size that is disposed of at once, maximum share of the book, slippage.
     19: { 1: 1, 2: '1', 3: 1_000_000_000, 4: '0.5', 5: '0.5' },
     20: { 1: '0', 3: '0', 6: LAST_TRADE },
-    // Tick size, and the price levels that an AMM may leave empty.
+    // Tick size, and the number of price levels that an AMM may leave empty.
     21: '1',
     23: 100,
   })
 }
 
-/** Instrument, margin calculator and a risk model (log-normal), whose numbers are all zero. */
+/** Instrument, margin calculator and a log-normal risk model, whose numbers are all zero. */
 function tradableInstrument({ instrument, dataSources }: Market): Message {
   const { code, name, coin } = instrument
   return {
@@ -80,7 +83,7 @@ function perpetualMessage(
     4: funding.interestRate,
     5: funding.clampLowerBound,
     6: funding.clampUpperBound,
-    // DataSourceSpecs: their ids and definitions, an internal one with a time trigger, and a signed one.
+    // DataSourceSpecs with their ids and definitions: an internal one with a time trigger, and a signed one.
     7: {
       1: schedule,
       4: { 1: { 2: { 1: [{ 1: AT_LEAST, 2: '0' }], 2: [{ 1: FIRST_SECOND, 2: paidEvery }] } } },

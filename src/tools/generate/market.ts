@@ -13,16 +13,16 @@ export type Funding = {
   period: TwapPeriod
   internal: SourceTwap
   external: SourceTwap
-  /** When the period is to end, in Unix seconds. */
+  /** The time at which the period must end, Unix seconds. */
   nextCue: number
 }
 
-/** An auction in progress: times in Unix nanoseconds, as the event has them. */
+/** An auction in progress, with the times of its event in Unix nanoseconds. */
 export type MarketAuction = {
   opening: boolean
   start: bigint
   end: bigint
-  /** The second from which on it may end. */
+  /** The first second in which it may end. */
   endSecond: number
 }
 
@@ -30,7 +30,7 @@ export type MarketAuction = {
 export type Market = {
   /** Market id, 64 hex digits. */
   id: Uint8Array
-  /** Mark price and price of the underlying, in the market's own decimals. */
+  /** The mark price and the price of the underlying, in the market's own decimals. */
   markPrice: number
   spotPrice: number
   instrument: Instrument
@@ -38,16 +38,16 @@ export type Market = {
   positions: readonly TraderPosition[]
   dataSources: DataSources
   lossesOf: LossesOf
-  /** Zeros that convert a price from the market's decimals to the asset's. */
+  /** The zeros that convert a price from the market's decimals to the asset's. */
   zeros: string
   /** The time of its first block, in Unix nanoseconds. */
   createdAt: bigint
-  /** The auction in progress, or null. */
+  /** The auction in progress; null if there is none. */
   auction: MarketAuction | null
   /** When the next monitoring auction is due, and when the last auction began or ended, in Unix seconds. */
   nextAuction: number
   lastAuctionBoundary: number
-  /** The auctions that the perpetual was notified of. */
+  /** The auctions of which the perpetual was notified. */
   auctions: Auctions
   /** The running funding period; null until the opening auction has ended. */
   funding: Funding | null
@@ -59,12 +59,12 @@ const MOST_PRICE = 99_999_999
 /** `PriceMonitoringTrigger` of every market: seconds ahead, probability, seconds of the auction. */
 export const PRICE_TRIGGER = { 1: 60, 2: '0.99999', 3: 7 }
 
-/** `Market.TradingMode` and `Market.State` as they go together. */
+/** Combinations of `Market.TradingMode` and `Market.State`. */
 const CONTINUOUS = { mode: 1, state: 5 }
 const OPENING_AUCTION = { mode: 3, state: 3 }
 const MONITORING_AUCTION = { mode: 4, state: 6 }
 
-/** Creates the market of this number, from 0 on. */
+/** Creates the market with this number, from 0 on. */
 export function createMarket(
   number: number,
   assets: readonly Asset[],
@@ -96,7 +96,7 @@ export function tradingOf({ auction }: Market): { mode: number; state: number } 
   return auction.opening ? OPENING_AUCTION : MONITORING_AUCTION
 }
 
-/** Moves both prices by up to a thousandth, and the mark price a little towards the underlying's. */
+/** Moves both prices by up to a thousandth, and the mark price a little towards that of the underlying. */
 export function movePrices(market: Market, random: Random): void {
   market.spotPrice = moved(market.spotPrice, random)
   const pull = Math.trunc((market.spotPrice - market.markPrice) / 16)
@@ -108,7 +108,7 @@ function moved(price: number, random: Random): number {
   return Math.min(MOST_PRICE, Math.max(LEAST_PRICE, price + random.between(-step, step)))
 }
 
-/** A price in the asset's decimals, as data points have it. */
+/** A price in the asset's decimals, as in data points. */
 export function assetPrice(market: Market, price: number): string {
   return `${price}${market.zeros}`
 }

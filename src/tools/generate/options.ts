@@ -7,32 +7,32 @@ export type GenerateOptions = {
   /** Liquidity providers over all markets, 0 to 100,000. */
   parties?: number
   /**
-   * New data points a block over all markets, on average; may be fractional. At most one a market: the core
-   * takes one internal point a second.
+   * New data points in each block, over all markets, on average; may be fractional. At most one for each market, because
+   * the core takes one internal point a second.
    */
   points?: number
   /**
-   * Records a block of kinds that the service does not keep, on average; may be fractional; 0 to 100,000. Cancelled and
-   * expired orders and those of large blocks come besides, but with 0 there are none.
+   * Records in each block of kinds that the service does not store, on average; may be fractional; 0 to 100,000. Cancelled
+   * and expired orders, and the records of large blocks, are additional; with 0 there are none of them.
    */
   events?: number
-  /** Chooses ids, prices and everything else that is random; 0 to 2^53 - 1. */
+  /** Determines ids, prices and everything else that is random; 0 to 2^53 - 1. */
   seed?: number
   /** Height of the first block, 1 to 10^9. */
   start?: number
-  /** Chain id in every event: 1 to 64 printable ASCII characters. */
+  /** The chain id in every event: 1 to 64 printable ASCII characters. */
   chain?: string
 }
 
-/** Options in which every default is filled in and every range has been checked. */
+/** Options with all defaults, whose ranges have been checked. */
 type ResolvedOptions = Required<GenerateOptions>
 
-/** An option of the generator is out of range; the message names it and the allowed values. */
+/** An option of the generator is out of range. The message names it, and the allowed values. */
 export class GenerateOptionError extends Error {
   override name = 'GenerateOptionError'
 }
 
-/** `points` is less if there are fewer markets. */
+/** `points` is reduced if there are fewer markets. */
 export const DEFAULTS = {
   markets: 3,
   parties: 20,
@@ -44,9 +44,9 @@ export const DEFAULTS = {
 } as const satisfies Omit<ResolvedOptions, 'blocks'>
 
 /**
- * Fills in the defaults and checks every range.
+ * Adds the defaults and checks every range.
  *
- * @throws {GenerateOptionError} for the first option that is out of its range.
+ * @throws {GenerateOptionError} for the first option that is out of range.
  */
 export function resolveOptions(options: GenerateOptions): ResolvedOptions {
   const markets = options.markets ?? DEFAULTS.markets
@@ -72,7 +72,11 @@ export function resolveOptions(options: GenerateOptions): ResolvedOptions {
   return resolved
 }
 
-/** @throws {GenerateOptionError} for a value that is not a whole number within the limits. */
+/**
+ * Checks a whole number.
+ *
+ * @throws {GenerateOptionError} for any other value, and outside the limits, which are both allowed.
+ */
 export function checkInteger(name: string, value: number, least: number, most: number): void {
   checkRange(name, value, least, most)
   if (!Number.isInteger(value))

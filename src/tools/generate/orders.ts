@@ -3,20 +3,20 @@ import { EVENT_TYPES } from './event-types.ts'
 import type { Market } from './market.ts'
 import { createRandom } from './random.ts'
 
-/** Cancelled and expired orders are this many times the events of other kinds: most blocks of a network have one. */
+/** The ratio of cancelled and expired orders to events of other kinds: most blocks of a network have one. */
 const ORDERS_RATIO = 0.1
 
-/** Places of a block at which orders may be cancelled, besides one after each event of other kinds. */
+/** The number of opportunities in a block to cancel orders, in addition to one after each event of other kinds. */
 const PLACES_PER_BLOCK = 6
 
-/** A party that cancels all its orders may have more; a block stays of a usual size. */
+/** A party that cancels all its orders may have more, but a block must keep its usual size. */
 const MOST_ORDERS = 40
 
 /**
- * Creates the function that sends a market's cancelled or expired orders at one of a block's places, if there are some. Such
- * an event takes an id for each of its orders, none if it has none (docs/events.md, event files).
+ * Creates the function that sends a market's cancelled or expired orders at one of these opportunities, if there are any.
+ * Such an event takes an id for each of its orders, and none if it has no order (docs/events.md, event files).
  *
- * @param events records of other kinds per block
+ * @param events records of other kinds in each block
  */
 export function createOrderFeed(
   markets: readonly Market[],
@@ -29,7 +29,7 @@ export function createOrderFeed(
   return ({ out, block }) => {
     if (events === 0 || random.below(2 ** 32) * onceIn >= 2 ** 32) return
     const { id } = markets[random.below(markets.length)]!
-    // Without an order at times; otherwise few orders are as frequent as many.
+    // Sometimes without an order; otherwise few orders are as frequent as many.
     const orders = random.onceIn(10)
       ? []
       : Array.from({ length: random.between(1, MOST_ORDERS) }, () => random.hex())

@@ -4,14 +4,14 @@ import { type Context, nextTransaction } from './context.ts'
 import type { EventType } from './event-types.ts'
 import type { Random } from './random.ts'
 
-/** A kind that the service passes over, and how often it comes among these kinds. */
+/** A kind that the service skips, and its share among these kinds. */
 type OtherKind = EventType & {
   share: number
   /** By the number of the field, from 1 on. */
   fields: readonly FieldContent[]
 }
 
-/** Content of a message field: a fixed value, or one that is made up; null: omitted. */
+/** Content of a message field: a fixed value, or a generated one; null if it is omitted. */
 type FieldContent = number | string | Make | null
 
 type Make = (random: Random) => FieldValue
@@ -22,9 +22,9 @@ const fraction: Make = (random) => random.fraction()
 const timestamp: Make = (random) => BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n
 
 /**
- * Kinds without nested messages, each with all fields that a reader may require. The data node stops at an empty id,
- * number or epoch, at a second snapshot of one block, and at scores and rankings of an unannounced validator: these
- * kinds are omitted. Shares are those of a test network's whole stream.
+ * Kinds without nested messages, each with all fields that a reader may require. The data node stops at an empty id, number
+ * or epoch, at a second snapshot of one block, and at scores and rankings of an unannounced validator, so these kinds are
+ * omitted. The shares are those in the whole stream of a test network.
  */
 const OTHER_KINDS: readonly OtherKind[] = [
   // MarketTick: market, time.
@@ -63,21 +63,21 @@ const OTHER_KINDS: readonly OtherKind[] = [
   { kind: 2001, type: 201, share: 10, fields: [id, 'generated'] },
 ]
 
-/** Bodies of each kind, which take turns. */
+/** Number of different bodies of each kind, which take turns. */
 const VARIANTS = 3
 
-/** More than any of these bodies takes. */
+/** More than the size of any of these bodies. */
 const MAX_BODY_BYTES = 1024
 
-/** Makes the choice among kinds one look into a table; the rarest kind still has a place in it. */
+/** Size of the table from which a kind is chosen in one look; even the rarest kind has an entry. */
 const TABLE_PLACES = 2048
 
-/** Events that come for one transaction. */
+/** Number of events of one transaction. */
 const EVENTS_PER_TRANSACTION = 3
 
 /**
- * Creates the function that sends a block's share of events of kinds that are none of the service's: `events` a block on
- * average. `afterEach` is called after each of them.
+ * Creates the function that sends a block's events of other kinds, `events` in each block on average. `afterEach` is called
+ * after each of them.
  */
 export function createOtherKindsFeed(
   events: number,
@@ -95,7 +95,7 @@ export function createOtherKindsFeed(
   }
 }
 
-/** Creates the function that sends one such event: their bodies are made once, and sent again and again. */
+/** Creates the function that sends one such event. The bodies are generated once, and sent repeatedly. */
 export function createOtherKinds(random: Random): (context: Context) => void {
   const table = createTable(random)
 

@@ -3,13 +3,13 @@ import { takePoint } from './funding.ts'
 import { EXTERNAL, INTERNAL } from './funding-events.ts'
 import { type Market, movePrices } from './market.ts'
 
-/** Share of the external points among all new ones: one to sixty internal ones, as on real markets. */
+/** Share of external points among all new ones: one for sixty internal ones, as on real markets. */
 const EXTERNAL_SHARE = 1 / 61
 
 /**
- * Creates the function that sends a block's new points, `points` a block over all markets on average. Internal points come from one
- * market after another, each at its block's second; external ones arrive late, early or in time, now and then
- * several at once.
+ * Creates the function that sends a block's new points, `points` in each block over all markets on average. Markets take
+ * turns with internal points, at the block's second. External points are late, early or in time, and from time to time
+ * several are sent at once.
  */
 export function createPointFeed(markets: readonly Market[], points: number): (context: Context) => void {
   let due = 0
@@ -44,14 +44,14 @@ export function createPointFeed(markets: readonly Market[], points: number): (co
     externalDue += points * EXTERNAL_SHARE
     while (externalDue >= externalBatch) sendExternal(context)
     while (due >= 1 && sendInternal(context)) due -= 1
-    // What no market could take (all still in their opening auctions) is not made up for.
+    // Points that no market could take, because all are still in their opening auctions, are not sent later.
     if (due > 1) due %= 1
   }
 }
 
 /**
- * Seconds by which an external point's time differs from the block's. Early ones only outside auctions: an
- * auction's end before such a point would make the core's TWAP another than the plain formula's (docs/twap.md).
+ * Seconds by which the time of an external point differs from the block's. It is early only outside auctions: if an auction
+ * ended before such a point, the core's TWAP would differ from the plain formula's (docs/twap.md).
  */
 function externalOffset({ random }: Context, market: Market): number {
   const choice = random.below(10)

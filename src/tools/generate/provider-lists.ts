@@ -2,12 +2,14 @@ import { encoded, type Message } from '#core/events/byte-writer'
 import { assetAmount, isListed, type Provision } from './provisions.ts'
 import type { Random } from './random.ts'
 
-/** Room for one element of either list. */
+/** Maximum bytes of one element of either list. */
 const ELEMENT_BYTES = 512
 
-/** A market's providers, and the two lists of its market data as protobuf fields, kept until they change. */
+/**
+ * A market's providers, and the two lists in its market data as protobuf fields, which are encoded only when they change.
+ */
 export type ProviderLists = {
-  /** In the order of their parties, as the core lists them. */
+  /** Sorted by party, as in the core's lists. */
   provisions: readonly Provision[]
   feeShares: Uint8Array
   slas: Uint8Array
@@ -15,17 +17,18 @@ export type ProviderLists = {
   supplied: string
 }
 
+/** Empty lists of these providers, which are sorted in place. */
 export function createProviderLists(provisions: Provision[]): ProviderLists {
   provisions.sort((a, b) => Buffer.compare(a.party, b.party))
   return { provisions, feeShares: Buffer.alloc(0), slas: Buffer.alloc(0), supplied: '0' }
 }
 
-/** Empties both lists, as they are for a market of which the core has no provider. */
+/** Empties both lists, as the core does for a market without providers. */
 export function emptyLists(lists: ProviderLists): void {
   lists.feeShares = lists.slas = Buffer.alloc(0)
 }
 
-/** Fills both lists anew: a party's rows differ from market to market, and some party has no SLA yet. */
+/** Fills both lists anew. A party's rows differ from market to market, and some parties have no SLA yet. */
 export function refreshLists(lists: ProviderLists, random: Random): void {
   const listed = lists.provisions.filter(isListed)
   const supplied = listed.reduce((sum, { commitment }) => sum + commitment, 0)

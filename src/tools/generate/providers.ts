@@ -20,23 +20,23 @@ const BLOCKS_PER_CHANGE = 4
 const LEAST_REFRESH_BLOCKS = 10
 const MOST_REFRESH_BLOCKS = 30
 
-/** Room for a party and an amount. */
+/** Maximum bytes of a party and an amount. */
 const PARTY_AMOUNT_BYTES = 128
 
-/** Once in so many times a market's lists are empty until they are filled anew. */
+/** One refresh in 40 empties a market's lists, until the next one fills them. */
 const EMPTY_ONCE_IN = 40
 
-/** The liquidity providers of the network: their provisions, and their places in the markets' data. */
+/** The liquidity providers of the network: their provisions, and their elements in the markets' data. */
 type Providers = {
   /** Sends the provisions that begin or change in this block. */
   sendProvisions(context: Context): void
-  /** Writes each provider's results and fees in the epoch that ends, and the market data of all markets. */
+  /** Writes each provider's results and fees for the epoch that ends, and the market data of all markets. */
   endEpoch(context: Context, epoch: number): void
   /** Sends the market data of one market. */
   sendMarketData(context: Context, market: Market): void
 }
 
-/** Creates `parties` providers: each provides to one market, some to two or three. */
+/** Creates `parties` providers. Each provides to one market, some to two or three. */
 export function createProviders(markets: readonly Market[], parties: number, random: Random): Providers {
   const provisions: Provision[] = []
   const ofMarkets = new Map<Market, Provision[]>(markets.map((market) => [market, []]))
@@ -86,7 +86,7 @@ export function createProviders(markets: readonly Market[], parties: number, ran
   return { sendProvisions, endEpoch: endEpochOfAll, sendMarketData }
 }
 
-/** Writes a `PaidLiquidityFeesStats` event: the fees paid to a market's providers for an epoch, if it has any. */
+/** Writes a `PaidLiquidityFeesStats` event with the fees paid to a market's providers for an epoch, if there are any. */
 function writePaidFees(
   { out }: Context,
   { id, instrument }: Market,

@@ -11,10 +11,10 @@ const REJECTED = 4
 const UNDEPLOYED = 5
 const PENDING = 6
 
-/** What every generated market asks of its providers. */
+/** The SLA that every generated market requires. */
 export const SLA_TERMS = { minTimeFraction: 0.6, competitionFactor: 0.5 }
 
-/** A party's commitment to a market; it gets a new id each time that the party comes back. */
+/** A party's commitment to a market, with a new id each time that the party returns. */
 export type Provision = {
   id: Uint8Array
   party: Uint8Array
@@ -27,10 +27,11 @@ export type Provision = {
   createdAt: bigint
   version: number
   status: number
-  /** How it did in the epoch that ended last. */
+  /** Its results in the last epoch. */
   lastEpoch: { timeOnBook: string; feePenalty: string; bondPenalty: string }
 }
 
+/** A new provision, which has not been sent. */
 export function createProvision(
   random: Random,
   party: Uint8Array,
@@ -51,18 +52,18 @@ export function createProvision(
   }
 }
 
-/** Whether the core lists the party as a provider: a new provision that is still pending is not there yet. */
+/** Whether the core lists the party as a provider. A new provision that is still pending is not listed. */
 export function isListed({ status, version }: Provision): boolean {
   return status === ACTIVE || status === UNDEPLOYED || (status === PENDING && version > 1)
 }
 
-/** Sends a new provision of the network's beginning. */
+/** Sends a new provision at the beginning of the network. */
 export function announceProvision(context: Context, provision: Provision): void {
   provision.createdAt = context.block.time
   writeProvision(context, provision)
 }
 
-/** Amends, undeploys, cancels or brings back a provision, whichever may follow its status, and sends it. */
+/** Amends, undeploys, cancels or renews a provision, whichever is possible after its status, and sends it. */
 export function changeProvision(context: Context, provision: Provision): void {
   const { random } = context
   nextTransaction(context)
@@ -85,8 +86,8 @@ export function changeProvision(context: Context, provision: Provision): void {
 }
 
 /**
- * Says how the provider did in the epoch that ends: three in four times it was on the book for long enough. Its fee penalty
- * follows from the time as in the core, with a hysteresis of one epoch.
+ * Sets the provider's results in the epoch that ends: in three of four cases it was on the book for long enough. As in the
+ * core, its fee penalty follows from that time, with a hysteresis of one epoch.
  */
 export function endEpoch(provision: Provision, random: Random): void {
   const isEnough = !random.onceIn(4)

@@ -1,10 +1,10 @@
 const HEX_LOWER = Buffer.from('0123456789abcdef', 'latin1')
 const HEX_UPPER = Buffer.from('0123456789ABCDEF', 'latin1')
 
-/** Characters of a hash or an id in the stream: 32 bytes as hex. */
+/** Length of a hash or an id in the stream: 32 bytes as hex. */
 export const HEX_LENGTH = 64
 
-/** A source of random numbers that gives the same ones for the same seed on every machine. Not for secrets. */
+/** A source of random numbers that returns the same ones for the same seed on every machine. Not for secrets. */
 export type Random = {
   /** A whole number from 0 to `limit` - 1; `limit` at most 2^32. */
   below(limit: number): number
@@ -12,9 +12,9 @@ export type Random = {
   between(least: number, most: number): number
   /** True once in `times` on average. */
   onceIn(times: number): boolean
-  /** So many random decimal digits, a multiple of 8. */
+  /** This many random decimal digits; `count` must be a multiple of 8. */
   digits(count: number): string
-  /** A share from 0 to 1 with up to 16 decimals, often exactly 0 or 1. */
+  /** A fraction from 0 to 1 with up to 16 decimals, often exactly 0 or 1. */
   fraction(): string
   /** Fills 64 bytes with random hex digits. */
   fillHex(target: Uint8Array, upperCase?: boolean): void
@@ -22,7 +22,9 @@ export type Random = {
   hex(): string
 }
 
-/** Names of independent sequences of random numbers: a part of a stream that has its own leaves the others unchanged. */
+/**
+ * Names of independent sequences of random numbers. A part of a stream with its own sequence does not affect the others.
+ */
 const SEQUENCES = ['main', 'data sources', 'losses', 'orders', 'large blocks'] as const
 
 /**
@@ -43,7 +45,7 @@ export function createRandom(seed: number, sequence: (typeof SEQUENCES)[number] 
     c = (((c << 21) | (c >>> 11)) + sum) | 0
     return sum >>> 0
   }
-  // The first outputs still show how near two seeds are to each other.
+  // The first numbers still show how close two seeds are.
   for (let i = 0; i < 16; i++) next()
 
   const below = (limit: number): number => Math.floor((next() / 0x1_0000_0000) * limit)

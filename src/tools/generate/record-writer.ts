@@ -5,7 +5,7 @@ import { HEX_LENGTH } from './random.ts'
 /** Size at which a chunk of records is handed out. */
 const RECORD_CHUNK_BYTES = 256 * 1024
 
-/** Room for one record, besides what its writer says that it takes more. */
+/** Space for one record, in addition to the size that its writer requests. */
 const USUAL_RECORD_BYTES = 4 * 1024
 
 const BUFFER_BYTES = RECORD_CHUNK_BYTES + USUAL_RECORD_BYTES
@@ -15,30 +15,31 @@ const SEQUENCE_BYTES = 8
 const BUS_EVENT_VERSION = 1
 
 /**
- * Writes framed records: 4-byte big-endian size of the rest, 8-byte big-endian sequence number, BusEvent
- * (docs/events.md, event files). Numbers the records and, within a block, the events, as the core counts them.
+ * Writes framed records: 4-byte big-endian size of the rest, 8-byte big-endian sequence number, BusEvent (docs/events.md,
+ * event files). It numbers the records and, within a block, the events, as the core does.
  */
 export type RecordWriter = {
-  /** Events from here on belong to this block; their ids count from 1. */
+  /** Begins a block, to which later events belong; their ids count from 1. */
   beginBlock(height: number, upperCaseHash: Uint8Array): void
   /**
-   * Writes an event of the block. `txHash` null: the block's own hash, as events outside transactions have it.
+   * Writes an event of the block. `txHash` is null for the block's own hash, as in events outside transactions.
    *
-   * @param parts the event's fields: as such, or as bytes
+   * @param parts the event's fields, as a message or as bytes
    */
   write(event: EventType, txHash: Uint8Array | null, ...parts: (Message | Uint8Array)[]): void
-  /** Writes expired or cancelled orders as {@link write} does; they take as many ids as they have orders, so none if they have none. */
+  /** Writes expired or cancelled orders as {@link write} does. They take one id for each order, and none without orders. */
   writeOrders(event: EventType, txHash: Uint8Array | null, body: Message, orders: number): void
   /** Hands out the chunks that are full. */
   takeFull(): Buffer[]
-  /** Hands out all that is written. */
+  /** Hands out everything that has been written. */
   takeAll(): Buffer[]
 }
 
+/** A writer of events of one chain, whose records count from 0. */
 export function createRecordWriter(chainId: string): RecordWriter {
   const out = new ByteWriter(BUFFER_BYTES)
   const chain = Buffer.from(chainId, 'latin1')
-  /** The block hash as events carry it, in upper case. */
+  /** The block hash as in events, in upper case. */
   const blockHash = Buffer.alloc(HEX_LENGTH)
   let full: Buffer[] = []
   let sequence = 0n
@@ -70,7 +71,7 @@ export function createRecordWriter(chainId: string): RecordWriter {
     out.reserve(USUAL_RECORD_BYTES)
     const recordStart = out.length
     out.length += HEADER_BYTES
-    // One by one, because most records are of this kind.
+    // Written one by one, because most records are of this kind.
     out.field(1, `${blockHeight}-${index}`)
     out.field(2, blockHash)
     out.field(3, event.type)

@@ -6,7 +6,7 @@ import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import type { SendBlock } from './sent-blocks.ts'
 
 /**
- * Sends the blocks of event files in their order, each with the records since the block before it ended.
+ * Sends the blocks of event files in their order, each with the records after the end of the previous block.
  *
  * @throws {EventPathError} if a file cannot be read, or none has an event
  * @throws {EventStreamError} for bytes that are not events of one chain

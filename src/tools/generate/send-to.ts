@@ -5,12 +5,13 @@ import { SendingCore, type SendOptions } from './sending-core.ts'
 import type { SendBlock } from './sent-blocks.ts'
 
 /**
- * Dials an address as a core does, and sends blocks there: each as long after the first one as their times are apart,
- * divided by `speed`; those below `start` at once. `produce` passes them on, and ends early when `signal` is aborted.
+ * Dials an address as a core does, and sends blocks there. The time from the first block to each later one is the
+ * difference of their block times, divided by `speed`; blocks below `start` are sent at once. `produce` passes the blocks
+ * on, and ends early if `signal` is aborted.
  *
- * @throws {DialError} if nothing listens there, the connection is closed, or the receiver does not get ready for an upgrade;
- *   and errors of `produce`
- * @throws {GenerateOptionError} if the upgrade's block or the one after it did not come
+ * @throws {DialError} if nothing listens there, if the connection is closed, or if the receiver does not get ready for an
+ *   upgrade; also errors of `produce`
+ * @throws {GenerateOptionError} if the stream does not contain the upgrade's block, or the one after it
  */
 export async function sendTo(
   { host, port }: { host: string; port: number },

@@ -7,46 +7,46 @@ import { createRecordWriter } from './record-writer.ts'
 import { identityOf, messagesOf, type SentBlock } from './sent-blocks.ts'
 import { Snapshots } from './snapshots.ts'
 
-/** Time for the receiver to read the last bytes, milliseconds. */
+/** Time for the receiver to read the last bytes, in milliseconds. */
 const END_TIMEOUT_MS = 5_000
 
-/** A core dials again every 100 ms for ever; this one gives up. */
+/** A core dials every 100 ms, and never gives up, unlike this one. */
 const REDIAL_MS = 100
 const REDIAL_TIMEOUT_MS = 30_000
 
-/** How long a core waits for its receiver at a protocol upgrade; a real one waits for ever. */
+/** How long this core waits for its receiver at a protocol upgrade; a real one waits for ever. */
 const READY_TIMEOUT_MS = 60_000
 
 export type SendOptions = {
-  /** Seconds of the blocks' time that pass in a second. */
+  /** Seconds of block time that pass in one second. */
   speed: number
   /** Blocks below this height are sent at once. */
   start: number
-  /** The core restarts whenever it has sent so many more blocks; otherwise never. */
+  /** The core restarts each time it has sent this many more blocks; never if undefined. */
   restartEvery?: number | undefined
   /** The last block before a protocol upgrade, if there is one. */
   upgrade?: number | undefined
   /** How long the core waits until its receiver is ready for the upgrade. */
   readyTimeoutMs?: number
-  /** Called with a line for people about each restart and upgrade. */
+  /** Called with a line of text for people, about each restart and upgrade. */
   report?: (line: string) => void
 }
 
-/** A core that sends blocks as they are due, restarts, and passes through a protocol upgrade. */
+/** A core that sends blocks when they are due, restarts, and goes through a protocol upgrade. */
 export class SendingCore {
   readonly #address: { host: string; port: number }
   readonly #options: SendOptions
   readonly #signal: AbortSignal
-  /** Null if the core never restarts: then nothing is kept. */
+  /** Null if the core never restarts, so that no snapshots are necessary. */
   readonly #snapshots: Snapshots | null
   #connection: PairConnection | null = null
-  /** The first block that is sent at its time, and when it was. */
+  /** The first block that is sent at its time, and when it was sent. */
   #first: { at: number; time: bigint } | null = null
   #lastHeight = 0
   #sent = 0
   /** Whether the protocol upgrade, if there is one, is over. */
   isUpgraded = false
-  /** Called with the height for which the receiver says that it is ready, while the core waits. */
+  /** Called while the core waits, with the height for which the receiver says that it is ready. */
   #onReady: (height: bigint) => void = () => {}
 
   constructor(address: { host: string; port: number }, options: SendOptions, signal: AbortSignal) {
@@ -67,7 +67,7 @@ export class SendingCore {
   }
 
   /**
-   * Sends a block when it is due; before it, what a core that restarts or is upgraded there sends.
+   * Sends a block when it is due; before it, what a core sends when it is restarted or upgraded there.
    *
    * @throws {ConnectionError} if the connection is closed
    * @throws {DialError} if the receiver does not say in time that it is ready for the upgrade
@@ -88,7 +88,7 @@ export class SendingCore {
   /**
    * Ends the connection once the receiver has read everything.
    *
-   * @throws {ConnectionError} if it does not in time
+   * @throws {ConnectionError} if it does not do so in time
    */
   async end(): Promise<void> {
     const connection = this.#connection!
@@ -104,7 +104,7 @@ export class SendingCore {
     await this.#pause(dueAt - performance.now())
   }
 
-  /** Waits; ends early, without an error, when the sending is aborted or the connection closed. */
+  /** Waits. Ends early, without an error, if sending is aborted or the connection is closed. */
   async #pause(ms: number): Promise<void> {
     const signal = AbortSignal.any([this.#signal, this.#connection!.closed])
     if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => {})
@@ -114,7 +114,7 @@ export class SendingCore {
     if (!this.#signal.aborted) await this.#connection!.write(messagesOf(records))
   }
 
-  /** The upgrade begins with the hash of the block that is to come, as if the core had begun it. */
+  /** The upgrade begins with the hash of the next block, as if the core had already begun it. */
   async #upgrade(height: number, next: SentBlock): Promise<void> {
     const { hash, chainId } = identityOf(next)
     const out = createRecordWriter(chainId)
@@ -169,7 +169,7 @@ export class SendingCore {
     this.#options.report?.(line)
   }
 
-  /** The receiver may take a moment to see that the connection has ended. */
+  /** Dials again. The receiver may need a moment to notice that the connection has ended. */
   async #redial(): Promise<void> {
     const until = performance.now() + REDIAL_TIMEOUT_MS
     while (!this.#signal.aborted) {

@@ -6,10 +6,10 @@ import { messageOf } from '#service/live/pair-socket'
 /** A block to be sent: its time in Unix nanoseconds, and its records as in an event file. */
 export type SentBlock = { height: number; time: bigint; records: Buffer }
 
-/** Sends a block when it is due; then nothing more if the sending was aborted. */
+/** Sends a block when it is due; does nothing if sending was aborted. */
 export type SendBlock = (block: SentBlock) => Promise<void>
 
-/** The block hash of an event, as `BusEvent.block` has it, and its chain id. */
+/** The block hash in an event, as in `BusEvent.block`, and its chain id. */
 export type BlockIdentity = { hash: Buffer; chainId: string }
 
 const BLOCK_HASH = bytesOf(2)
@@ -23,14 +23,14 @@ function* eventsIn(records: Buffer): Generator<[start: number, end: number], voi
   }
 }
 
-/** Records of an event file as messages. */
+/** The records of an event file as messages. */
 export function messagesOf(records: Buffer): Buffer {
   return Buffer.concat(Array.from(eventsIn(records), ([start, end]) => messageOf(records, start, end)))
 }
 
 const envelope = createEnvelope()
 
-/** Calls `take` with each event; the envelope holds until the next one. */
+/** Calls `take` with each event; the envelope is valid until the next event. */
 export function readEvents(records: Buffer, take: (event: Envelope) => void): void {
   for (const [start, end] of eventsIn(records)) {
     readEnvelope(records, start, end, envelope)
@@ -38,7 +38,7 @@ export function readEvents(records: Buffer, take: (event: Envelope) => void): vo
   }
 }
 
-/** The identity of a block, from its last event: those before may be outside blocks, or of the genesis block. */
+/** The identity of a block, from its last event: earlier ones may be outside blocks, or of the genesis block. */
 export function identityOf({ records }: SentBlock): BlockIdentity {
   const [start, end] = [...eventsIn(records)].at(-1)!
   readEnvelope(records, start, end, envelope)

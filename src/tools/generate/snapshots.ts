@@ -4,16 +4,16 @@ import { EVENT_TYPES } from './event-types.ts'
 import { createRecordWriter } from './record-writer.ts'
 import { type BlockIdentity, identityOf, readEvents, type SentBlock } from './sent-blocks.ts'
 
-/** A core takes a snapshot at heights that are multiples of its setting; this is a small one. */
+/** A core takes a snapshot at multiples of this height, which is a setting; this one is small. */
 const SNAPSHOT_BLOCKS = 10
 
-/** Network parameters that a core repeats, whatever it has sent before. */
+/** Number of network parameters that a restarted core repeats, even if it had not sent them before. */
 const NETWORK_PARAMETERS = 209
 const NETWORK_PARAMETER = { kind: 123, type: 24 }
 
 /**
- * Kinds of events that a restarted core repeats, in the order in which one of version 0.79 does, with their numbers in
- * `BusEvent.type`: time, epoch, assets, accounts, parties, provisions and markets.
+ * Kinds of events that a restarted core repeats, with their numbers in `BusEvent.type`, in the order of version 0.79: time,
+ * epoch, assets, accounts, parties, provisions and markets.
  */
 const STATE_TYPES = new Map<number, number>([
   [EVENT_TYPES.timeUpdate.kind, EVENT_TYPES.timeUpdate.type],
@@ -30,10 +30,13 @@ type StateEvent = { kind: number; body: Buffer }
 
 type Snapshot = BlockIdentity & { height: number; state: StateEvent[] }
 
-/** What a restarted core sends first: events outside blocks with the height and hash of its snapshot, then the blocks since. */
+/**
+ * The first messages of a restarted core: events outside blocks with the height and hash of its snapshot, then the blocks
+ * since.
+ */
 type Restart = { height: number; outside: Buffer; blocks: readonly SentBlock[] }
 
-/** The snapshots of a core that sends blocks, of which it keeps the latest. */
+/** The snapshots of a core that sends blocks; it has only the latest one. */
 export class Snapshots {
   /** The latest event of each kind and id. */
   readonly #state = new Map<string, StateEvent>()
@@ -41,7 +44,10 @@ export class Snapshots {
   #latest: Snapshot | null = null
   #blocksSince: SentBlock[] = []
 
-  /** A block has been sent; the core takes a snapshot after the first one, at each tenth height, and if it must. */
+  /**
+   * Must be called for each block that was sent. The core takes a snapshot after the first one, at each tenth height, and
+   * if `mustTake`.
+   */
   add(block: SentBlock, mustTake: boolean): void {
     readEvents(block.records, (event) => this.#keep(event))
     if (this.#latest !== null && block.height % SNAPSHOT_BLOCKS !== 0 && !mustTake) {
@@ -55,7 +61,7 @@ export class Snapshots {
     this.#blocksSince = []
   }
 
-  /** What the core sends when it starts again from its latest snapshot: there is one after the first block. */
+  /** The messages of a core that starts again from its latest snapshot. There is one after the first block. */
   restart(): Restart {
     const { height, hash, chainId, state } = this.#latest!
     const out = createRecordWriter(chainId)
@@ -73,7 +79,7 @@ export class Snapshots {
     this.#state.set(`${kind} ${this.#idIn(body)}`, { kind, body })
   }
 
-  /** The text that a body begins with, the id of what it describes; none if it is a time or an epoch. */
+  /** The text at the beginning of a body, which is the id of what it describes; empty for a time or an epoch. */
   #idIn(body: Buffer): string {
     this.#body.reset(body, 0, body.length)
     if (body.length === 0 || (this.#body.tag() & 7) !== LENGTH_DELIMITED) return ''

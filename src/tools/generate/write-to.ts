@@ -4,10 +4,10 @@ import { generateRecords } from './generate.ts'
 import type { GenerateOptions } from './options.ts'
 
 /**
- * Writes a generated stream to `stream`, as fast as that takes it, and leaves it open. Ends quietly, and early,
- * if the reader has gone away (EPIPE) and where `signal` is aborted; a record may then be cut off.
+ * Writes a generated stream to `stream`, as fast as it accepts data, and leaves it open. If the reader has gone away
+ * (EPIPE), or `signal` is aborted, it ends early without an error, and a record may be cut off.
  *
- * @throws {GenerateOptionError} for an option that is out of its range, and whatever else the stream fails with.
+ * @throws {GenerateOptionError} for an option that is out of range; also the errors of the stream.
  */
 export async function writeTo(
   stream: Writable,
@@ -23,7 +23,7 @@ export async function writeTo(
     for (const chunk of generateRecords(options)) {
       if (signal?.aborted || stream.destroyed) break
       await written(stream, chunk, signal)
-      // Files and pipes are written to without ever waiting: this lets signals be heard.
+      // Writing to files and pipes never waits: without this, signals would not be noticed.
       await setImmediate()
     }
   } finally {
@@ -32,7 +32,7 @@ export async function writeTo(
   if (failure !== null && !isGone(failure)) throw failure
 }
 
-/** Resolves when the chunk has been taken, cannot be taken (the stream's `error` event says why), or on abort. */
+/** Resolves once the chunk has been accepted, cannot be accepted (the stream's `error` event says why), or on abort. */
 function written(stream: Writable, chunk: Uint8Array, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,47 +1,47 @@
-/** Characters of one row: the largest real ones, a market with its oracles, have some ten thousand. */
+/** Maximum length of a row in characters. The largest real ones, markets with their oracles, have about ten thousand. */
 const MAX_ROW_LENGTH = 2 * 1024 * 1024
 
-/** Columns of a table; the widest real one has 39. */
+/** Maximum number of columns; the widest real table has 39. */
 const MAX_COLUMNS = 1_000
 
-/** The text is not in the format of PostgreSQL's `COPY ... CSV`; the message names the row and the fault. */
+/** The text is not in the format of PostgreSQL's `COPY ... CSV`. The message names the row and the fault. */
 export class CsvError extends Error {
   override name = 'CsvError'
 }
 
 /**
- * Reads what PostgreSQL's `COPY ... WITH (FORMAT csv, HEADER)` writes, in pieces of any size: fields are quoted if they
- * hold a comma, a quote (doubled) or a line break; an empty field that is not quoted is null. Memory is bounded by the
- * longest row that is allowed.
+ * Reads the output of PostgreSQL's `COPY ... WITH (FORMAT csv, HEADER)`, in pieces of any size. A field with a comma, a
+ * quote (which is doubled) or a line break is in quotes; an empty field without quotes is null. The memory is limited by
+ * the maximum length of a row.
  */
 export type CsvReader = {
-  /** The text of a field of the row that has just been read; null if the column is null. */
+  /** A field of the row that was just read; null if the column is null. */
   field(column: number): string | null
-  /** Column names; null before the header line. */
+  /** The names of the columns; null before the header line. */
   header(): string[] | null
   /**
    * Takes a piece of the text.
    *
-   * @throws {CsvError} for text that is not CSV, or whose rows are not of the columns that the header has.
+   * @throws {CsvError} for text that is not CSV, and for a row with other columns than the header.
    */
   push(bytes: Uint8Array): void
   /**
-   * The text has ended, with a line break or without.
+   * Must be called at the end of the text, which may end with or without a line break.
    *
    * @throws {CsvError} if it ends within quotes, and as {@link push}.
    */
   end(): void
 }
 
-/** @param onRow called after each row but the header line has been read */
+/** @param onRow called after each row, except the header line */
 export function createCsvReader(onRow: () => void): CsvReader {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let header: string[] | null = null
-  /** The text that the row is a part of, and where its fields begin and end in it. */
+  /** The text that contains the row, and where the row's fields begin and end in it. */
   let text = ''
   const starts = new Uint32Array(MAX_COLUMNS)
   const ends = new Uint32Array(MAX_COLUMNS)
-  /** The beginning of an unfinished row. */
+  /** The beginning of an incomplete row. */
   let rest = ''
   let rows = 0
 
@@ -79,7 +79,7 @@ export function createCsvReader(onRow: () => void): CsvReader {
       if (quote < at) quote = find('"')
       let end = at
       if (quote === at) {
-        // Past the closing quote: those within are doubled.
+        // After the closing quote: quotes within the field are doubled.
         do end = text.indexOf('"', end + 1) + 1
         while (end > 0 && text[end] === '"')
         if (end === 0 || end === text.length) break

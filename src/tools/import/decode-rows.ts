@@ -27,7 +27,11 @@ import { faultOf } from '#core/resources/projections'
 import { fromMicroseconds, idOf, microsecondsOf } from './reference-values.ts'
 import type { CurrentRow, SourceRow } from './source.ts'
 
-/* Decodes rows of the data node's tables as events, checked by the same rules. The columns of each are those of tables.ts, in that order. */
+/*
+ * Decodes rows of the data node's tables as events, by the same rules as events of the stream. The columns are those of
+ * tables.ts, in that order. Each function returns null if the row is left out; it has then called `leaveOut` with the
+ * reason.
+ */
 
 /** Why a row is left out. */
 export type LeftOutRowReason =
@@ -60,19 +64,19 @@ const ASSET_STATUSES = [
 /** A number that no enum has. */
 const UNKNOWN_ENUM = 255
 
-/** The highest index of an event in its block that is kept. */
+/** Maximum index of an event in its block. */
 const MAX_INDEX = 2 ** 31 - 1
 
-/** Ids that have been seen, as they are kept: the same few come again and again. */
+/** Maximum number of cached ids: a few ids recur all the time. */
 const KNOWN_IDS = 4_096
 
-/** A function that reads the id in a column's bytes; `""` if it is invalid. */
+/** Creates a function that reads the id in a column's bytes; it returns `""` for an invalid id. */
 function idsLike(pattern: RegExp): (bytea: string | null | undefined) => string {
   const ids = new Map<string, string>()
   return (bytea) => {
     const known = ids.get(bytea ?? '')
     if (known !== undefined) return known
-    // A copy, because the text is a slice that would keep a larger one in memory.
+    // A copy, because the text is a slice, which would retain a larger text in memory.
     const own = Buffer.from(bytea ?? '').toString()
     const id = idOf(own)
     if (!pattern.test(id)) return ''
@@ -85,6 +89,7 @@ function idsLike(pattern: RegExp): (bytea: string | null | undefined) => string 
 const marketOf = idsLike(MARKET_ID)
 const partyOf = idsLike(PARTY_ID)
 
+/** A checkpoint, and its index in the block. */
 export function checkpointOf(
   row: SourceRow,
   leaveOut: LeftOutRows,
@@ -100,6 +105,7 @@ export function checkpointOf(
   return rowUnlessFault({ event, index }, faultOf(event) ?? faultOfIndex(index), leaveOut)
 }
 
+/** A data point. A time that is not one is left out. */
 export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodDataPointEvent | null {
   const [market, seq, source, price, twap, time] = row
   const timestamp = microsecondsOf(time ?? null)
@@ -115,13 +121,14 @@ export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPerio
   return rowUnlessFault(event, faultOf(event) ?? faultOfTime(timestamp), leaveOut)
 }
 
-/** The end of an epoch; null for its start. */
+/** The end of an epoch; null also for the start of one, which is not counted as left out. */
 export function epochEndOf([id, endTime]: SourceRow, leaveOut: LeftOutRows): EpochEndEvent | null {
   if (endTime == null) return null
   const event: EpochEndEvent = { kind: 'epoch-end', seq: naturalOf(id) }
   return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
+/** The fees that a market paid to its providers for an epoch. Single parties may be left out. */
 export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent | null {
   const [market, epoch, parties] = row
   const event: PaidFeesEvent = {
@@ -140,7 +147,7 @@ export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent
   return event
 }
 
-/** A party's payment as an event of its own, and the loss event that gives the row's `lossAmount`. */
+/** A party's payment as an event of its own, and the loss event that results in the row's `lossAmount`. */
 export function fundingPaymentOf(
   row: SourceRow,
   leaveOut: LeftOutRows,
@@ -165,6 +172,7 @@ export function fundingPaymentOf(
   return payment.payments.length === 0 ? null : { payment, loss }
 }
 
+/** A liquidity provision. */
 export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityProvisionEvent | null {
   const [id, party, market, status] = row
   const event: LiquidityProvisionEvent = {
@@ -177,6 +185,7 @@ export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityPro
   return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
+/** A funding period, as of its latest event. */
 export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodEvent | null {
   const [market, seq, startTime, endTime, payment, rate, external, internal] = row
   const start = microsecondsOf(startTime ?? null)
@@ -196,6 +205,10 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
   return rowUnlessFault(event, fault, leaveOut)
 }
 
+/**
+ * The lists of a market's providers, and the index of the market data in their block. Figures are null, and single elements
+ * may be left out.
+ */
 export function marketDataOf(
   { row }: Pick<CurrentRow, 'row'>,
   leaveOut: LeftOutRows,
@@ -248,7 +261,7 @@ export function marketFiguresOf(
   return rowUnlessFault({ event, index }, fault, leaveOut)
 }
 
-/** Proto JSON omits empty and zero fields. */
+/** Proto JSON omits empty fields and zeros. */
 function perpetualOf(data: Record<string, unknown>): PerpetualData {
   const textOrNone = (value: unknown) => textOrEmpty(value) || null
   return {
@@ -261,6 +274,7 @@ function perpetualOf(data: Record<string, unknown>): PerpetualData {
   }
 }
 
+/** A market, as of its latest event. */
 export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentEvent | null {
   const [id, tradable, decimals, positionDecimals, tradingMode, state, sla] = row
   const json = tradable == null ? {} : objectOf(parsed(tradable))
@@ -308,7 +322,7 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
   return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
-/** The triggers of a `DataSourceSpec` as JSON. */
+/** The triggers in a `DataSourceSpec` as JSON. */
 function triggersOf(spec: unknown): SentTrigger[] {
   let value = spec
   for (const name of ['data', 'internal', 'timeTrigger', 'triggers']) value = objectOf(value)?.[name]
@@ -319,12 +333,12 @@ function triggersOf(spec: unknown): SentTrigger[] {
   })
 }
 
-/** A count of seconds; 0 if the value is none. */
+/** A number of seconds; 0 if the value is not an integer. */
 function secondsOf(value: unknown): bigint {
   return /^-?\d{1,19}$/.test(String(value)) ? BigInt(String(value)) : 0n
 }
 
-/** The column of SLA parameters, which releases before v0.73 do not have. */
+/** The SLA in its column, which releases before v0.73 do not have; null without an SLA. */
 function slaOfJson(text: string | null | undefined): SlaParameters | null {
   const sla = text == null ? null : objectOf(parsed(text))
   if (sla === null) return null
@@ -336,6 +350,7 @@ function slaOfJson(text: string | null | undefined): SlaParameters | null {
   })
 }
 
+/** An asset, as of its latest event. */
 export function assetOf(row: SourceRow, leaveOut: LeftOutRows): AssetEvent | null {
   const [id, name, symbol, decimals, status] = row
   const event: AssetEvent = {
@@ -363,16 +378,19 @@ function faultOfIndex(index: number): LeftOutRowReason | null {
   return index > 0 ? null : 'invalid place in its block'
 }
 
-/** An index in a block; 0 if the text is none. */
+/** An index in a block; 0 if the text is not an integer. */
 function eventIndexOf(text: string | null | undefined): number {
   const index = /^\d{1,10}$/.test(text ?? '') ? Number(text) : 0
   return index <= MAX_INDEX ? index : 0
 }
 
-/** A number of 64 bits without sign, which the tables hold with one; beyond them if the text is none. */
+/**
+ * An integer of 0 or more, which the tables store as a signed 64-bit one. For any other text it is MAX_UINT64, which is out
+ * of range.
+ */
 function naturalOf(text: string | null | undefined): bigint {
   if (text == null || !/^\d{1,19}$/.test(text)) return MAX_UINT64
-  // Most have a few digits.
+  // Most have only a few digits.
   const value = text.length < 16 ? BigInt(Number(text)) : BigInt(text)
   return value > MAX_INT64 ? MAX_UINT64 : value
 }
@@ -396,7 +414,7 @@ function objectOf(value: unknown): ParsedObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ParsedObject) : null
 }
 
-/** The list in a column: `null` or no value is an empty list; null if it is not a list. */
+/** The list in a column, which is empty for `null` and for no value; null if the value is not a list. */
 function parsedList(text: string | null | undefined): ParsedObject[] | null {
   if (text == null) return []
   const value = parsed(text)
@@ -412,7 +430,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** An element with the texts of a JSON object, whose names are those of the fields in snake case. */
+/** The element with the texts of a JSON object, whose names are those of the fields in snake case. */
 function filled<T extends Record<string, string | string[]>>(element: T, json: ParsedObject): T {
   for (const name of Object.keys(element) as (keyof T & string)[]) {
     const value = json[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]

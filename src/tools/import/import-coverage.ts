@@ -17,32 +17,36 @@ import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock } from './source.ts'
 
 /**
- * Tracks a store's coverage during an import, by the rules of ingestion (docs/events.md, blocks): missing blocks beyond the
- * store head are an error or a gap, blocks below the first height extend it downwards, and missing ones are filled. Stored
- * blocks are never replaced.
+ * Tracks a store's coverage during an import, by the rules of ingestion (docs/events.md, blocks). Missing blocks beyond the
+ * store head are an error or a gap. Blocks below the first height extend the store downwards, and missing blocks are
+ * filled. Stored blocks are never replaced.
  */
 export type ImportCoverage = {
   /** The coverage once all added blocks are committed; null if the store is empty. */
   readonly coverage: Coverage | null
-  /** The lowest height from which on something may be imported, of a source's heights. */
+  /** The lowest height of a source, from `from` on, at which something may be imported. */
   lowestWanted(from: number): number
-  /** Whether a block is missing in the store: a partly stored one is left as it is. */
+  /** Whether a block is missing in the store. An incomplete block is not missing, and is not replaced. */
   wants(height: bigint): boolean
-  /** Whether a block is stored, and from events. */
+  /** Whether a block is stored, from events. */
   isFromEvents(height: bigint): boolean
-  /** Notes that the source has blocks that are stored already. */
+  /** Records that the source has blocks that are already stored. */
   passOver(from: bigint, to: bigint): void
   /**
-   * Adds a wanted block, in which some resources are still missing: their names, ascending.
+   * Adds a block for which `wants` is true. `missing` are the names of the resources that it does not have yet, ascending.
    *
    * @throws {ImportGapError} if blocks before it are missing, unless gaps are allowed.
    */
   add(block: SourceBlock, missing: readonly string[], source: string): void
-  /** Marks a resource as complete in the imported blocks of this import. */
+  /** Records that a resource is complete in the blocks of this import. */
   complete(resource: string): void
 }
 
-/** @throws {ImportError} if the store has another chain. */
+/**
+ * The coverage of the store before the import.
+ *
+ * @throws {ImportError} if the store is of another chain.
+ */
 export function createImportCoverage(
   before: Coverage | null,
   chainId: string,
@@ -56,7 +60,7 @@ export function createImportCoverage(
   let ends: CoverageEnds | null = before
   const gaps = new GapList(before?.gaps ?? [])
   let imported = new GapList<ImportedRange>(before?.imported ?? [])
-  /** Heights of the blocks that this import has seen, imported now or before. */
+  /** The heights in this import's source: of blocks imported now, and stored ones. */
   const seen: HeightRange[] = []
 
   function lowestWanted(from: number): number {

@@ -1,9 +1,9 @@
-/** A source that cannot be imported, or not as it is; the message says what, where, and what to do. */
+/** A source that cannot be imported, or not in its present state. The message says what is wrong, where, and what to do. */
 export class ImportError extends Error {
   override name = 'ImportError'
 }
 
-/** Blocks are missing in a source, or between it and the store's blocks. */
+/** Blocks are missing in a source, or between it and the blocks of the store. */
 export class ImportGapError extends ImportError {
   override name = 'ImportGapError'
 }

@@ -17,7 +17,7 @@ import { ImportTally } from './tally.ts'
 import { type BlockRows, writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
 
-/** Resources whose rows belong to their blocks. */
+/** Resources whose rows are imported with their blocks. */
 const OF_BLOCKS = [
   ['checkpoints', HISTORY.checkpoints],
   ['fundingPeriodDataPoints', HISTORY.points],
@@ -26,7 +26,7 @@ const OF_BLOCKS = [
   ['paidLiquidityFees', HISTORY.paidFees],
 ] as const
 
-/** `share`: of the source's heights, how many are done, 0 to 1. The records are rows. */
+/** Progress of an import, with rows as records. `share` is the completed part of the source's heights, 0 to 1. */
 type ImportProgress = Omit<IngestionProgress, 'leftOut'> & { share: number }
 
 export type ImportOptions = {
@@ -34,17 +34,17 @@ export type ImportOptions = {
   writer: Writer
   allowGap: boolean
   signal?: AbortSignal
-  /** Called after every run of blocks and every commit. */
+  /** Called after every chunk of blocks and every commit. */
   onProgress?: (progress: ImportProgress) => void
   onCommit?: (coverage: Coverage) => void
 }
 
-/** What an import has done, and what stopped it, where something did. Whole blocks before that are kept. */
+/** The result of an import, and the error that ended it, if any. Complete blocks before the error are stored. */
 export type ImportResult = { report: Omit<ImportReport, 'foreignFiles'>; failure: Error | null }
 
 /**
- * Imports a source: its blocks in height order, with their rows, and then its current state. Until that is written, the
- * store reports it as missing in the blocks; an import that ends early can be run again.
+ * Imports a source: first its blocks with their rows, by height, then its current state. Until that is written, the store
+ * reports the state's resources as missing in the blocks. An import that ends early can be run again.
  *
  * @throws {ImportError} if the store is of another chain.
  */
@@ -52,7 +52,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const { source, writer, signal } = options
   const startedAt = performance.now()
   const before = await writer.coverage()
-  const held = createImportCoverage(before, source.chainId, options.allowGap)
+  const importCoverage = createImportCoverage(before, source.chainId, options.allowGap)
   const tally = new ImportTally()
   const batches = new BatchWriter(writer, options.onCommit)
   const [lowest, highest] = endsOf(source)
@@ -68,15 +68,15 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
 
   async function importPart(part: HistoryPart): Promise<void> {
     if (part.ends === null) return
-    const wanted = held.lowestWanted(part.ends.from)
-    // The store's last block too: its time tells networks with one chain id apart.
+    const wanted = importCoverage.lowestWanted(part.ends.from)
+    // Includes the store's last block, whose time distinguishes networks with the same chain id.
     const from = isKnown(before, part.ends) ? Math.min(wanted, Number(before.height)) : wanted
     if (from > part.ends.from) {
       const last = Math.min(from - 1, part.ends.to)
-      held.passOver(BigInt(part.ends.from), BigInt(last))
+      importCoverage.passOver(BigInt(part.ends.from), BigInt(last))
       heldBlocks += last - part.ends.from + 1
     }
-    // State is written once all blocks are there.
+    // State is written only after all blocks.
     const missing: string[] = Object.keys(OF_STATE)
     for (const [resource, query] of OF_BLOCKS) {
       const reason = part.whyUnreadable(query)
@@ -89,7 +89,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     const tables = (Object.entries(HISTORY) as [keyof BlockRows, TableQuery][]).map(([name, ofAll]) => {
       const query =
         name === 'payments' && part.whyUnreadable(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
-      const rows = () => part.history(query, from, (height) => held.wants(BigInt(height)))
+      const rows = () => part.history(query, from, (height) => importCoverage.wants(BigInt(height)))
       return { name, queue: part.whyUnreadable(query) === null ? new RowQueue(rows()) : null }
     })
     try {
@@ -97,17 +97,17 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
         for (const block of blocks) {
           if (signal?.aborted) return
           const { height } = block
-          if (!held.wants(BigInt(height))) {
+          if (!importCoverage.wants(BigInt(height))) {
             if (before?.height === BigInt(height)) refuseOtherNetwork(block, before, part.name)
             heldBlocks++
-            held.passOver(BigInt(height), BigInt(height))
+            importCoverage.passOver(BigInt(height), BigInt(height))
             continue
           }
           const rows = {} as Record<keyof BlockRows, SourceRow[]>
           for (const { name, queue } of tables) rows[name] = queue ? await takeRows(queue, height) : []
-          held.add(block, missing, part.name)
+          importCoverage.add(block, missing, part.name)
           batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
-          await batches.commitIfDue(held)
+          await batches.commitIfDue(importCoverage)
         }
         showProgress(blocks.at(-1)?.height ?? lowest)
       }
@@ -118,27 +118,39 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
 
   async function importState(): Promise<void> {
     // Until its tables are written, a resource is missing in the blocks.
-    const found = Object.entries(OF_STATE).filter(([resource, tables]) => {
-      const reason = tables.map((query) => source.whyUnreadable(query)).find((lack) => lack !== null)
+    const readable = Object.entries(OF_STATE).filter(([resource, tables]) => {
+      const reason = tables.map((query) => source.whyUnreadable(query)).find((why) => why !== null)
       if (reason !== undefined) getOrInsert(tally.missing, resource, () => reason)
       return reason === undefined
     })
-    await writeState({ source, held, batches, tally, signal, onProgress: () => showProgress(highest) })
+    await writeState({
+      source,
+      importCoverage,
+      batches,
+      tally,
+      signal,
+      onProgress: () => showProgress(highest),
+    })
     if (signal?.aborted) return
-    for (const [resource] of found) held.complete(resource)
-    if (held.coverage !== null) await batches.commitAll(held.coverage)
+    for (const [resource] of readable) importCoverage.complete(resource)
+    if (importCoverage.coverage !== null) await batches.commitAll(importCoverage.coverage)
   }
 
   try {
     for (const part of source.parts) if (!signal?.aborted) await importPart(part)
-    if (held.coverage === null && !signal?.aborted) {
+    if (importCoverage.coverage === null && !signal?.aborted) {
       throw new ImportError(`${source.name}: contains no blocks: there is nothing to import`)
     }
     if (!signal?.aborted) await importState()
   } catch (error) {
     if (!(signal?.aborted && error === signal.reason)) failure = error as Error
   }
-  failure = await batches.finish(failure, failure instanceof ImportError, held.coverage, options.signal)
+  failure = await batches.finish(
+    failure,
+    failure instanceof ImportError,
+    importCoverage.coverage,
+    options.signal,
+  )
   const coverage = batches.committed ?? before
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
   const { withoutBlock } = source.progress
@@ -169,7 +181,12 @@ function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
 const isKnown = (store: Coverage | null, { from, to }: { from: number; to: number }): store is Coverage =>
   store !== null && store.height >= BigInt(from) && store.height <= BigInt(to)
 
-/** @throws {ImportError} if a block has another time than the store's of the same height, but for digits that a data node cuts off. */
+/**
+ * Refuses a block whose time differs from that of the stored block with the same height, except in digits that a data node
+ * cuts off.
+ *
+ * @throws {ImportError} if it does.
+ */
 function refuseOtherNetwork({ height, time }: SourceBlock, { timestamp }: Coverage, source: string): void {
   const own = fromMicroseconds(time)
   if (own === timestamp - (timestamp % 1_000n)) return

@@ -4,7 +4,7 @@ import type { LeftOutRowReason } from './decode-rows.ts'
 
 export type ImportedResource = keyof typeof NO_FIRST_TIMES
 
-/** Times, Unix nanoseconds as text, of the first rows found; null if none was. */
+/** The time of the first row of each resource, Unix nanoseconds as text; null if there was none. */
 export const NO_FIRST_TIMES = {
   checkpoints: null,
   fundingPayments: null,
@@ -18,27 +18,27 @@ export const NO_FIRST_TIMES = {
   instruments: null,
 } as const satisfies Record<string, string | null>
 
-/** What an import has done. */
+/** The result of an import. */
 export type ImportReport = Pick<
   IngestionReport,
   'height' | 'gaps' | 'seconds' | 'interrupted' | 'foreignFiles'
 > & {
   source: string
   chainId: string
-  /** Blocks committed. */
+  /** Number of committed blocks. */
   blocks: number
-  /** Blocks of the source that the store held already. */
+  /** Number of blocks of the source that were already stored. */
   heldBlocks: number
-  /** Rows written. */
+  /** Number of written rows. */
   rows: RowCounts
-  /** Rows read of the source. */
+  /** Number of rows read from the source. */
   rowsRead: number
-  /** Rows and list elements left out, by reason. */
+  /** Number of rows and list elements left out, by reason. */
   leftOut: Partial<Record<LeftOutRowReason, number>>
-  /** By resource, the time of the first row found; earlier rows may have been deleted or never have existed. */
+  /** The time of the first row of each resource. Earlier rows may have been deleted, or may never have existed. */
   first: Record<ImportedResource, string | null>
-  /** Resources that are not imported, or not of all blocks, and why. */
+  /** Resources that were not imported, or not for all blocks, with the reasons. */
   notImported: { resource: string; reason: string }[]
-  /** Heights that the store holds from imports, afterwards. */
+  /** The imported heights in the store, afterwards. */
   imported: ImportedText[]
 }

@@ -5,9 +5,9 @@ import { findSegments, openSegmentSource } from './segment-source.ts'
 import type { ImportSource, SourceOptions } from './source.ts'
 
 /**
- * Opens the sources of a command line: one database, or segments.
+ * Opens the source that a command line names: a database, or segments.
  *
- * @returns the source, and files of named directories that are not segments
+ * @returns the source, and the files in named directories that are not segments
  *
  * @throws {ImportError} for a source that cannot be imported.
  */

@@ -16,14 +16,17 @@ import type {
 } from './source.ts'
 import { BLOCK_TIME, BLOCKS, HISTORY, STATE } from './tables.ts'
 
-/** Rows that are fetched at once: small ones, and those that hold whole markets. */
+/** Number of rows fetched at once: small ones, and rows with whole markets. */
 const FETCHED_ROWS = 5_000
 const FETCHED_STATE_ROWS = 200
 
-/** Bytes of one row of state, and of those that are fetched at once: the largest real ones have some ten thousand. */
+/**
+ * Maximum bytes of one row of state, and of the rows that are fetched at once. The largest real ones have about ten
+ * thousand.
+ */
 const MAX_STATE_BYTES = 2 * 1024 * 1024
 
-/** Characters of a field of history: one more than a store keeps, so that it is left out. */
+/** Maximum characters of a field of history: one more than a store accepts, so that a longer one is left out. */
 const MAX_HISTORY_FIELD_LENGTH = 2_001
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -36,8 +39,8 @@ const NEEDED_TABLES = [
 ]
 
 /**
- * Settings of the transaction: one read-only snapshot, times in UTC, no timeout. Cursors are planned for reading to the
- * end. A server that can (PostgreSQL 14) notices within 10 s that this program was killed.
+ * Settings of the transaction: one read-only snapshot, times in UTC, no timeout. Cursors are planned to be read to the end.
+ * A server from PostgreSQL 14 on notices within 10 s if this program was killed.
  */
 const SETTINGS = [
   'begin transaction isolation level repeatable read read only',
@@ -51,10 +54,10 @@ const SETTINGS = [
 ]
 
 /**
- * Opens the database of a data node of the reference, in one snapshot; the node may go on writing.
+ * Opens the database of a reference data node, in one snapshot; the node may continue to write.
  *
  * @throws {ImportError} for a database that is not the reference's, and without the right to read it.
- * @throws {StoreError} for a database that cannot be reached.
+ * @throws {StoreError} for a database that is unreachable.
  */
 export async function openPostgresSource(
   address: string,
@@ -72,7 +75,7 @@ export async function openPostgresSource(
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
     })
-    // The next statement notices that an idle connection was lost.
+    // The next statement notices the loss of an idle connection.
     client.on('error', () => {})
     return client
   }
@@ -205,7 +208,7 @@ async function* readHistory(
   progress: SourceProgress,
 ): AsyncGenerator<HistoryRow[], void, undefined> {
   const { table, columns, key, hasLists, isInState } = query
-  // Rows without a block come first, to be counted.
+  // Rows without a block come first, so that they are counted.
   const texts = hasLists
     ? columnsAsText(columns)
     : columns.map((column) => `left(t."${column}"::text, ${MAX_HISTORY_FIELD_LENGTH})`).join(', ')
@@ -225,7 +228,7 @@ async function* readHistory(
   }
 }
 
-/** The rows of a table, as a relation. Those of some blocks are looked up one block after the other. */
+/** The rows of a table, as a relation. Rows of certain blocks are looked up block by block. */
 function relationOf({ table, besides }: TableQuery): string {
   if (besides === undefined) return table
   const { query, by } = besides
@@ -239,7 +242,7 @@ function relationOf({ table, besides }: TableQuery): string {
 /**
  * Number of rows with lists to fetch at a time.
  *
- * @throws {ImportError} if one is too large.
+ * @throws {ImportError} if a single row is too large.
  */
 async function fetchedRowsOf(database: ReferenceDatabase, query: TableQuery): Promise<number> {
   const { table, columns } = query
@@ -278,7 +281,7 @@ async function* readState(
   }
 }
 
-/** The height of the only block of a second; for a time that is not cut to one, of the block of that time. */
+/** The height of the only block in a second. For a time with a fraction, it is the block with that time. */
 function heightInSecond(time: string): string {
   const length = `case when date_trunc('second', ${time}) = ${time} then interval '1 second' else interval '1 microsecond' end`
   return `select min(height) from blocks where vega_time >= ${time} and vega_time < ${time} + ${length} having count(*) = 1`

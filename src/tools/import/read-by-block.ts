@@ -2,17 +2,18 @@ import { ImportError } from './import-error.ts'
 import type { RowQueue } from './row-queue.ts'
 import type { HistoryRow, SourceRow } from './source.ts'
 
-/** Memory of the rows of one block, which are taken at once: those of real ones have kilobytes. */
+/** Maximum memory of the rows of one block, which are read at once. Those of a real block have kilobytes. */
 const MAX_ROWS_BYTES = 64 * 1024 * 1024
 
-/** About the memory of a row, and of a field besides its characters. */
+/** Approximate memory of a row, and of a field, in addition to its characters. */
 const ROW_BYTES = 64
 const FIELD_BYTES = 32
 
 /**
- * Takes the rows of a block. Blocks are asked for in the order of their heights; rows of those that are not are passed over.
+ * Takes the rows of a block from the queue. Blocks must be requested in the order of their heights; rows of other blocks
+ * before it are skipped.
  *
- * @throws {ImportError} if the block has too many.
+ * @throws {ImportError} if the block has too many rows.
  */
 export async function takeRows(queue: RowQueue<HistoryRow>, height: number): Promise<SourceRow[]> {
   const found: SourceRow[] = []

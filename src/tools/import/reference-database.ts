@@ -2,16 +2,16 @@ import type { Client } from 'pg'
 import { explainPostgresError } from '#core/store/postgres/errors'
 import { ImportError } from './import-error.ts'
 
-/** A row, each column as text. */
+/** A row with all columns as text. */
 export type Texts = (string | null)[]
 
 /**
- * Runs statements in a database of the reference, over one connection, one after another, with clear errors: each method
- * but `close` rejects with an {@link ImportError} without the right to read, with a StoreError (store.ts) for a database
- * that cannot be reached, and with the reason of the signal once that has aborted.
+ * Runs statements in a database of the reference, one after another over one connection, with clear errors. Each method
+ * except `close` rejects with an {@link ImportError} if the user may not read, with a StoreError (store.ts) if the database
+ * is unreachable, and with the signal's reason once the signal is aborted.
  */
 export class ReferenceDatabase {
-  /** How it is named to people. */
+  /** Its name for people. */
   readonly name: string
   readonly #newClient: () => Client
   readonly #signal: AbortSignal | undefined
@@ -19,9 +19,12 @@ export class ReferenceDatabase {
   /** The server's process that runs the statements; null before it is known. */
   #backend: string | null = null
   #cursors = 0
-  /** Statements that have not been answered. */
+  /** Number of statements without an answer. */
   #running = 0
-  /** The driver warns of queries that wait in it; cursors are read side by side. */
+  /**
+   * The last statement. Each waits for the one before it, because cursors are read at the same time, and the driver warns
+   * if queries wait in it.
+   */
   #last: Promise<unknown> = Promise.resolve()
 
   /**
@@ -35,7 +38,7 @@ export class ReferenceDatabase {
     this.#client = newClient()
   }
 
-  /** Connects. Call it once, before any other method but {@link close}. */
+  /** Connects. Must be called once, before any other method except {@link close}. */
   async open(): Promise<void> {
     await this.#run(() => this.#client.connect())
     const [row] = await this.rows('select pg_backend_pid()::text')
@@ -43,15 +46,15 @@ export class ReferenceDatabase {
   }
 
   /**
-   * Closes, in any state, and never rejects. Also cancels the server's running statement, which it would otherwise finish in
-   * vain.
+   * Closes the connection, in any state, and never rejects. It also cancels the running statement, which the server would
+   * otherwise finish for nothing.
    */
   async close(): Promise<void> {
     if (this.#running > 0 && this.#backend !== null) await this.#cancel().catch(() => {})
     await this.#client.end().catch(() => {})
   }
 
-  /** The rows of a statement, without waiting for them when reading is aborted. */
+  /** The rows of a statement. It does not wait for them after the signal is aborted. */
   rows(text: string): Promise<Texts[]> {
     const query = () => this.#client.query<Texts>({ text, rowMode: 'array' })
     const result = this.#last.then(() => this.#run(query))
@@ -60,11 +63,12 @@ export class ReferenceDatabase {
   }
 
   /**
-   * The rows of a query of a table by a cursor, many at a time; the next ones are fetched while those are worked on. Call it
-   * in a transaction.
+   * The rows of a query of a table, read with a cursor in chunks; the next chunk is fetched while the caller uses one. Must
+   * be called within a transaction.
    *
-   * @param size the number of rows that are fetched at once
-   * @throws {ImportError} also for a table that was emptied, or lost a chunk, since the transaction's snapshot.
+   * @param size the number of rows in a chunk
+   *
+   * @throws {ImportError} also for a table that was emptied, or has lost a chunk, since the snapshot of the transaction.
    */
   async *readByCursor(table: string, text: string, size: number): AsyncGenerator<Texts[], void, undefined> {
     const cursor = `lyra_${++this.#cursors}`
@@ -86,10 +90,11 @@ export class ReferenceDatabase {
   }
 
   /**
-   * Refuses a table that was emptied, or lost a chunk, since the snapshot: neither is bound by it. From the declaration of
-   * a cursor on both have to wait for its end. The files of tables are here those of the snapshot, there the present ones.
+   * Refuses a table that was emptied, or has lost a chunk, since the snapshot: a snapshot protects against neither. Once a
+   * cursor is declared, both must wait until it ends. The statement compares the table's files in the snapshot with the
+   * present ones.
    *
-   * @throws {ImportError} that says so.
+   * @throws {ImportError} if they differ.
    */
   async #refuseEmptied(table: string): Promise<void> {
     const changed = await this.rows(

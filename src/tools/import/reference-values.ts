@@ -1,6 +1,4 @@
-/*
- * How the reference's tables write values, as PostgreSQL gives them as text. Facts: docs/import.md.
- */
+/* Values in the reference's tables, as PostgreSQL's text. Facts: docs/import.md. */
 
 /** Ids that are not hex digits, by their one-byte code in the data node's tables. */
 const NAMED_IDS: ReadonlyMap<string, string> = new Map([
@@ -19,7 +17,7 @@ const NAMED_IDS: ReadonlyMap<string, string> = new Map([
 
 const BYTEA = /^\\x(?:[0-9a-fA-F]{2})*$/
 
-/** The id in a column's bytes, `\x` and hex digits: in lower case, or a name; `""` if it is invalid. */
+/** The id in a column's bytes, which are `\x` and hex digits: in lower case, or a name; `""` if it is invalid. */
 export function idOf(bytea: string | null): string {
   if (bytea === null || !BYTEA.test(bytea)) return ''
   const digits = bytea.slice(2).toLowerCase()
@@ -30,7 +28,7 @@ const REFERENCE_TIME =
   /^(\d{4,6}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
 
 /**
- * A `timestamp with time zone` such as `2023-10-05 10:05:00.123456+00` in Unix microseconds; NaN if it is invalid, or
+ * A `timestamp with time zone` such as `2023-10-05 10:05:00.123456+00` in Unix microseconds. NaN if it is invalid, or
  * outside 64-bit nanoseconds (`infinity`, years before 1700 or after 2200).
  */
 export function microsecondsOf(text: string | null): number {
@@ -45,7 +43,9 @@ export function microsecondsOf(text: string | null): number {
   return dayStart(day!) + micros - (sign === '-' ? -offset : offset) * 1e6
 }
 
-/** The usual form, `2023-10-05 10:05:00[.123456]+00`, fast: millions of rows have it; NaN for any other. */
+/**
+ * Parses the usual form, `2023-10-05 10:05:00[.123456]+00`, which millions of rows have, quickly; NaN for any other form.
+ */
 function plainMicroseconds(text: string): number {
   const { length } = text
   if (length < 22 || length > 29 || !text.endsWith('+00') || text[10] !== ' ') return Number.NaN
@@ -59,7 +59,7 @@ function plainMicroseconds(text: string): number {
   return dayStart(text.slice(0, 10)) + time + fraction
 }
 
-/** Digits at places of a text; NaN if there is something else. */
+/** The number in digits of a text, from one offset to another; NaN if there is anything else. */
 function digitsBetween(text: string, from: number, to: number): number {
   let value = 0
   for (let at = from; at < to; at++) {
@@ -77,7 +77,7 @@ function timeOfDay(hour: number, minute: number, second: number): number {
 let lastDay = ''
 let lastDayStart = Number.NaN
 
-/** The start of a day such as `2023-10-05` in Unix microseconds; NaN if there is no such day. */
+/** The start of a day such as `2023-10-05`, in Unix microseconds; NaN if there is no such day. */
 function dayStart(day: string): number {
   if (day === lastDay) return lastDayStart
   const ms = Date.parse(`${day}T00:00:00Z`)

@@ -1,4 +1,4 @@
-/** Rows that come many at a time, taken one by one. */
+/** Rows that arrive in chunks, and are taken one by one. */
 export class RowQueue<Row> {
   readonly #chunks: AsyncGenerator<readonly Row[]>
   #rows: readonly Row[] = []
@@ -8,12 +8,12 @@ export class RowQueue<Row> {
     this.#chunks = chunks
   }
 
-  /** The next row; null if it has not come yet. */
+  /** The next row; null if it has not arrived yet. */
   head(): Row | null {
     return this.#rows[this.#at] ?? null
   }
 
-  /** Waits for the next row, which stays the next one until it is dropped; null if none follows. */
+  /** Waits for the next row, which stays the next one until `drop` is called; null if no row follows. */
   async next(): Promise<Row | null> {
     while (this.head() === null) {
       const { done, value } = await this.#chunks.next()

@@ -1,10 +1,14 @@
 import { ImportError } from './import-error.ts'
 
-/** The schema version of v0.73, the first with all that is imported, and that of v0.79. */
+/** The schema version of v0.73, the first with everything that is imported, and that of v0.79. */
 const FIRST_KNOWN = 54
 const LAST_KNOWN = 123
 
-/** @throws {ImportError} for a schema that is not known, unless it is to be tried. */
+/**
+ * Refuses an unknown schema version, unless the user wants to try it.
+ *
+ * @throws {ImportError}
+ */
 export function checkSchemaVersion(source: string, version: number, force: boolean): void {
   if (force || (version >= FIRST_KNOWN && version <= LAST_KNOWN)) return
   const why =

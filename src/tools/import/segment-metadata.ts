@@ -3,11 +3,11 @@ import { ImportError } from './import-error.ts'
 import { parseSegmentName, type SegmentName, segmentName } from './segment-name.ts'
 import type { ZipDirectory } from './zip-file.ts'
 
-/** The entry that describes a segment. */
+/** The name of the entry that describes a segment. */
 export const METADATA = 'metadata.json'
 const MAX_METADATA_FILE_BYTES = 64 * 1024
 
-/** Segments of v0.70 and before are tar archives, whose tables have no header lines. */
+/** Refuses segments of v0.70 and before: they are tar archives, whose tables have no header lines. */
 export function refuseTar(path: string): void {
   const start = Buffer.alloc(512)
   const file = openSync(path, 'r')
@@ -28,7 +28,7 @@ export function refuseTar(path: string): void {
 /**
  * Reads a segment's metadata.
  *
- * @throws {ImportError} if it has none, or its name does not match.
+ * @throws {ImportError} if it has none, or its name does not match them.
  */
 export async function readMetadata(path: string, zip: ZipDirectory): Promise<SegmentName> {
   if (!zip.names.includes(METADATA)) {
@@ -77,7 +77,7 @@ function parseMetadata(path: string, text: string): SegmentName {
   return { chainId, schemaVersion, from, to }
 }
 
-/** What can be the id of a chain, as in events. */
+/** Whether a text can be a chain id, as in events. */
 export function isChainId(text: string): boolean {
   return text !== '' && text.length <= 256 && !text.includes('\0')
 }

@@ -15,11 +15,10 @@ import { announceSize } from './temporary-file.ts'
 type SegmentPaths = { paths: string[]; foreign: string[] }
 
 /**
- * Finds segments: named files, and all segments of a folder.
+ * Finds segments: named files, and all segments in named folders.
  *
  * @throws {EventPathError} for a path that cannot be read.
- *
- * @throws {ImportError} for a folder without segments, and for no file at all.
+ * @throws {ImportError} for a folder without segments, and if there is no file.
  */
 export function findSegments(sources: readonly string[]): SegmentPaths {
   const found: SegmentPaths = { paths: [], foreign: [] }
@@ -47,11 +46,10 @@ export function findSegments(sources: readonly string[]): SegmentPaths {
 }
 
 /**
- * Opens segments as one source, in height order. The current state is that of the last one.
+ * Opens segments as one source, by height. The current state is that of the last segment.
  *
- * @throws {ImportError} for a file that is not a segment, and segments of several chains.
- *
- * @throws {TemporaryFileError} without room to sort their rows.
+ * @throws {ImportError} for a file that is not a segment, and for segments of several chains.
+ * @throws {TemporaryFileError} without space for sorting their rows.
  */
 export async function openSegmentSource(
   paths: readonly string[],
@@ -93,7 +91,7 @@ function lastSegment(segments: readonly Segment[]): Segment {
   )
 }
 
-/** Finds out whether the entries of current state are whole, before anything is imported. */
+/** Reads the entries of current state to check that they are complete, before anything is imported. */
 async function readAll(last: Segment): Promise<void> {
   for (const query of Object.values(STATE)) {
     if (last.whyUnreadable(query) !== null) continue

@@ -4,10 +4,10 @@ import { METADATA } from './segment-metadata.ts'
 import type { SourceProgress } from './source.ts'
 import type { ZipDirectory } from './zip-file.ts'
 
-/** Header lines have a few hundred bytes. */
+/** Maximum length of a header line; real ones have a few hundred bytes. */
 const MAX_HEADER_LINE_BYTES = 64 * 1024
 
-/** Header lines are the same in thousands of segments, and kept once. */
+/** Cached header lines, because thousands of segments have the same ones. */
 const HEADER_LINES = new Map<string, string[]>()
 const MAX_HEADER_LINES = 1_000
 

@@ -8,7 +8,10 @@ import type { HistoryPart, SourceProgress, SourceRow, TableQuery } from './sourc
 import { BLOCK_TIME, BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory } from './zip-file.ts'
 
-/** `history` has rows with a time from the segment's first block on; `currentstate` whole tables as they were after its last. */
+/**
+ * The entry of a table: `history` has the rows with times from the segment's first block on, `currentstate` the whole table
+ * as it was after the segment's last block.
+ */
 const entryOf = ({ table, isInState }: TableQuery) => `${isInState ? 'currentstate' : 'history'}/${table}`
 
 const OF_BLOCKS: readonly TableQuery[] = [BLOCKS, ...Object.values(HISTORY)]
@@ -16,20 +19,20 @@ const OF_BLOCKS: readonly TableQuery[] = [BLOCKS, ...Object.values(HISTORY)]
 /** The entries that are read. */
 const READ_ENTRIES = [...OF_BLOCKS, ...Object.values(STATE)].map(entryOf)
 
-/** Those whose rows are all sorted; of the others, hardly any are. */
+/** The entries whose rows are all sorted. Of the others hardly any rows are. */
 const SORTED_ENTRIES = OF_BLOCKS.filter(({ besides }) => besides === undefined).map(entryOf)
 
 /** All columns that a query reads. */
 const columnsOf = ({ columns }: TableQuery) => [...columns, BLOCK_TIME]
 
-/** The text of a column of a row that has been read, by the column's place in the query. */
+/** The text of a column of the row that was just read, by the column's index in the query. */
 type TextOf = (column: number) => string | null
 
 /** A segment whose name, directory and header lines have been read. */
 export type Segment = SegmentName & {
   path: string
   part: HistoryPart
-  /** Size of the tables of history that are read, not compressed. */
+  /** The uncompressed size of the history tables that are read, in bytes. */
   historyBytes: number
   whyUnreadable(query: TableQuery): string | null
   /** Rows of a table of current state, in the order of the file. */
@@ -38,16 +41,16 @@ export type Segment = SegmentName & {
 
 type SegmentOptions = {
   progress: SourceProgress
-  /** Ends reading with an error. */
+  /** Ends reading with its reason as the error. */
   signal: AbortSignal | undefined
-  /** Where rows and blocks are sorted; of one segment at a time. */
+  /** The database in which rows and blocks are sorted, those of one segment at a time. */
   sorting: SortingDatabase
 }
 
 /**
- * Opens a segment, and checks what its name says against its metadata.
+ * Opens a segment, and compares its name with its metadata.
  *
- * @throws {ImportError} for a file that is not a segment that can be read.
+ * @throws {ImportError} for a file that is not a readable segment.
  */
 export async function openSegment(path: string, options: SegmentOptions): Promise<Segment> {
   refuseTar(path)
@@ -77,7 +80,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     )
   }
   const { sorting } = options
-  /** The heights from one on that are wanted, and in which a table has rows. */
+  /** The wanted heights, from `from` on, at which a table has rows. */
   const heightsOf = async (query: TableQuery, from: number, isWanted: (height: number) => boolean) => {
     const heights = new Set<number>()
     await readToEnd(
@@ -121,7 +124,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
         await readBlocks()
         const { columns: wanted, besides } = query
         const heights = besides === undefined ? null : await heightsOf(besides.query, from, isWanted)
-        // The largest table of a segment, of which most segments have nothing to read.
+        // This is the largest table of a segment, and most segments have nothing to read in it.
         if (heights?.size === 0) return
         const sorter = sorting.sorter(query.table, wanted.length, query.hasLists)
         await readToEnd(

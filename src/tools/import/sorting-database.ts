@@ -3,10 +3,10 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { HistoryRow, SourceBlock, SourceRow } from './source.ts'
 import { openUnnamed, withDiskErrors } from './temporary-file.ts'
 
-/** Rows that are handed on at once. */
+/** Number of rows handed on at once. */
 const SORTED_CHUNK_ROWS = 1_000
 
-/** Fields are cut to so many characters, which are still too many for a store, so that it refuses them. */
+/** Fields are cut to this many characters. A store does not accept such a long one, so it is left out. */
 const MAX_FIELD_LENGTH = 2_000
 
 const MICROSECONDS_PER_SECOND = 1_000_000
@@ -17,26 +17,26 @@ const SCHEMA = `
   create table times (time integer primary key, height integer not null);
 `
 
-/** Sorts the rows of one table of a segment. Another sorter of the same table replaces it. */
+/** Sorts the rows of one table of a segment. A new sorter of the same table replaces it. */
 type RowSorter = {
-  /** The height of the block of a time in the segment, Unix microseconds; null if there is none. */
+  /** The height of the segment's block with a time, Unix microseconds; null if there is none. */
   heightOf(time: number): number | null
   /**
    * Adds a row of the block with this height.
    *
-   * @throws {TemporaryFileError} without room for it.
+   * @throws {TemporaryFileError} without space for it.
    */
   add(height: number, row: SourceRow): void
-  /** All rows added so far by block, those of one block in the order in which they were added; many at a time. */
+  /** All added rows in chunks, by block; rows of one block are in the order in which they were added. */
   sorted(): Iterable<HistoryRow[]>
 }
 
 /**
- * A temporary database in which the rows of segments are sorted, one segment after another. After {@link close} its other
- * methods throw.
+ * A temporary database that sorts the rows of segments, one segment after another. After {@link close} its other methods
+ * throw.
  */
 export class SortingDatabase {
-  /** Where its file is. */
+  /** The folder of its file. */
   readonly folder: string
   readonly #database: DatabaseSync
   readonly #findHeight: StatementSync
@@ -45,7 +45,7 @@ export class SortingDatabase {
   readonly #insertBlock: StatementSync
   readonly #insertTime: StatementSync
 
-  /** @throws {TemporaryFileError} for a folder in which no file can be made. */
+  /** @throws {TemporaryFileError} for a folder in which no file can be created. */
   constructor(folder: string = tmpdir()) {
     const database = openUnnamed(folder, create)
     this.folder = folder
@@ -57,15 +57,15 @@ export class SortingDatabase {
     this.#insertTime = database.prepare('insert or replace into times values (?, ?)')
   }
 
-  /** Forgets the blocks of the segment before. Call it before the blocks of a segment are added. */
+  /** Forgets the blocks of the previous segment. Must be called before the blocks of a segment are added. */
   beginBlocks(): void {
     this.#database.exec('delete from blocks')
   }
 
   /**
-   * Adds a block. If the block or its time is already there, returns which; otherwise null.
+   * Adds a block. If there is already a block with this height or this time, it returns which of the two; otherwise null.
    *
-   * @throws {TemporaryFileError} without room for it.
+   * @throws {TemporaryFileError} without space for it.
    */
   addBlock({ height, time }: SourceBlock): string | null {
     try {
@@ -79,7 +79,7 @@ export class SortingDatabase {
     return null
   }
 
-  /** The blocks of the segment from a height on, ascending, many at a time. */
+  /** The blocks of the segment from a height on, ascending, in chunks. */
   *blocks(from: number): Generator<SourceBlock[], void, undefined> {
     const all = this.#database.prepare('select height, time from blocks where height >= ? order by height')
     yield* chunksOf(all.iterate(from) as Iterable<{ height: number; time: number }>, (block) => ({
@@ -87,29 +87,31 @@ export class SortingDatabase {
     }))
   }
 
-  /** The height of the block of a time in the segment; null if there is none. */
+  /** The height of the segment's block with a time; null if there is none. */
   heightOf(time: number): number | null {
     return Number.isNaN(time) ? null : heightIn(this.#findHeight.all(time))
   }
 
-  /** The height of the only block of a second of all segments; of a time that is not cut to a second, of that time. */
+  /**
+   * The height of the only block in a second, in all segments. For a time with a fraction, it is the block with that time.
+   */
   heightInSecond(time: number): number | null {
     return time % MICROSECONDS_PER_SECOND === 0
       ? heightIn(this.#heightsIn.all(time, time + MICROSECONDS_PER_SECOND))
       : this.heightAt(time)
   }
 
-  /** The height of the block of a time in any segment; null if there is none. */
+  /** The height of the block with a time, in any segment; null if there is none. */
   heightAt(time: number): number | null {
     return Number.isNaN(time) ? null : heightIn(this.#findAnyHeight.all(time))
   }
 
   /**
-   * Sorts rows by block, those of one block in the order in which they are added; table by table. Call it once the blocks of
-   * the segment are added.
+   * Sorts rows by block; rows of one block stay in the order in which they are added. Must be called once the blocks of the
+   * segment are added.
    *
    * @param width the number of fields of a row
-   * @param hasLists whether fields are kept whole, which are then handed on row by row
+   * @param hasLists whether fields are stored whole; rows are then handed on one by one
    */
   sorter(table: string, width: number, hasLists = false): RowSorter {
     const mostLength = hasLists ? undefined : MAX_FIELD_LENGTH
@@ -125,7 +127,7 @@ export class SortingDatabase {
     const select = this.#database.prepare(`select height, ${columns} from "${table}" order by height, place`)
     select.setReturnArrays(true)
     let count = 0
-    // Rows of one block mostly follow on each other.
+    // Rows of one block are mostly adjacent.
     let [lastTime, lastHeight] = [Number.NaN, null as number | null]
     return {
       heightOf: (time) => {
@@ -146,7 +148,7 @@ export class SortingDatabase {
     }
   }
 
-  /** Closes; the file is gone with it. Call it once. */
+  /** Closes the database, which deletes its file. Must be called only once. */
   close(): void {
     this.#database.close()
   }
@@ -155,7 +157,8 @@ export class SortingDatabase {
 function create(path: string): DatabaseSync {
   const database = new DatabaseSync(path)
   database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536')
-  // One transaction, never committed, because nothing has to last. SQLite begins none in a file without a name.
+  // One transaction, which is never committed, because nothing needs to last. SQLite begins no transaction by itself in a
+  // file without a name.
   database.exec(`begin; ${SCHEMA}`)
   return database
 }
@@ -163,7 +166,7 @@ function create(path: string): DatabaseSync {
 const sameTime = (one: number, other: number) =>
   `blocks ${Math.min(one, other)} and ${Math.max(one, other)} have the same time`
 
-/** The height of the only row; null if there is none, or several. */
+/** The height of the only row; null if there is none, or there are several. */
 function heightIn(rows: readonly unknown[]): number | null {
   return rows.length === 1 ? (rows[0] as { height: number }).height : null
 }

@@ -1,9 +1,9 @@
 import type { ResourceName } from '#core/model/resource'
 import type { TableQuery } from './source.ts'
 
-/* Columns read from the data node's tables (docs/import.md), by name: releases only added some. */
+/* The columns of the data node's tables that are read (docs/import.md), by name: releases have only added columns. */
 
-/** The column of every table that names a row's block by its time. */
+/** The column in every table that names a row's block by its time. */
 export const BLOCK_TIME = 'vega_time'
 
 const isInState = true
@@ -19,7 +19,7 @@ const MARKET_DATA = {
   columns: ['market', 'seq_num', 'liquidity_provider_fee_shares', 'liquidity_provider_sla'],
 } as const
 
-/** A row for the start of an epoch, and one for its end, which alone has an `end_time`. */
+/** Epochs have a row for the start, and one for the end, which alone has an `end_time`. */
 const EPOCHS = {
   table: 'epochs',
   columns: ['id', 'end_time'],
@@ -46,7 +46,7 @@ export const HISTORY = {
   },
   payments: PAYMENT_HISTORY,
   epochs: EPOCHS,
-  /** Each market's data of every block: those of the blocks in which epochs end are a fraction. */
+  /** Each market's data in every block; only a fraction of these are in the blocks in which epochs end. */
   epochData: {
     ...MARKET_DATA,
     key: ['seq_num'],
@@ -62,13 +62,13 @@ export const HISTORY = {
   },
 } as const satisfies Record<string, TableQuery>
 
-/** Releases before schema version 117 do not know losses. */
+/** Releases before schema version 117 have no losses. */
 export const PAYMENTS_WITHOUT_LOSSES: TableQuery = {
   ...PAYMENT_HISTORY,
   columns: PAYMENT_HISTORY.columns.slice(0, -1),
 }
 
-/** Tables with only the last value of each thing. */
+/** Tables with only the latest value of each row's key. */
 export const STATE = {
   periods: {
     table: 'funding_period',
@@ -125,7 +125,7 @@ export const STATE = {
   },
 } as const satisfies Record<string, TableQuery>
 
-/** The table of blocks: nothing is imported without it. */
+/** The table of blocks, without which nothing is imported. */
 export const BLOCKS = {
   table: 'blocks',
   columns: ['height'],
@@ -142,7 +142,7 @@ type StateResource = Exclude<
   | 'paidLiquidityFees'
 >
 
-/** Resources of current state, written after all blocks, and the tables of state that each is made from. */
+/** Resources of current state, which are written after all blocks, and the tables that they are derived from. */
 export const OF_STATE: Record<StateResource, readonly TableQuery[]> = {
   fundingPeriods: [STATE.periods],
   liquidityProviders: [STATE.marketData, STATE.liveProvisions],

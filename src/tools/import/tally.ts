@@ -5,16 +5,16 @@ import { type ImportedResource, type ImportReport, NO_FIRST_TIMES } from './impo
 /** Counts for the report of an import. */
 export class ImportTally {
   readonly leftOut: ImportReport['leftOut'] = {}
-  /** Why resources are not imported. */
+  /** The reasons why resources are not imported. */
   readonly missing = new Map<string, string>()
   readonly #first = new Map<ImportedResource, bigint>()
 
-  /** Counts rows that are left out. Given to decoders of rows, as a function. */
+  /** Counts rows that are left out; passed to the decoders of rows. */
   readonly leaveOut = (reason: LeftOutRowReason, count = 1): void => {
     this.leftOut[reason] = (this.leftOut[reason] ?? 0) + count
   }
 
-  /** Notes the time of a row, Unix nanoseconds. */
+  /** Records the time of a row, Unix nanoseconds. */
   found(resource: ImportedResource, timestamp: bigint): void {
     if (timestamp < (this.#first.get(resource) ?? MAX_INT64)) this.#first.set(resource, timestamp)
   }

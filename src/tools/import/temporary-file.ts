@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A folder in which a temporary file of the required size cannot be made. */
+/** A folder in which a temporary file of the required size cannot be created. */
 export class TemporaryFileError extends Error {
   override name = 'TemporaryFileError'
 
@@ -11,10 +11,9 @@ export class TemporaryFileError extends Error {
 }
 
 /**
- * Opens a new file without a name, so that its disk space is free when this program ends,
- * however it ends.
+ * Opens a new file without a name, so that its disk space is free when this program ends, in whatever way.
  *
- * @throws {TemporaryFileError} for a folder in which none can be made.
+ * @throws {TemporaryFileError} for a folder in which no file can be created.
  */
 export function openUnnamed<Opened>(folder: string, open: (path: string) => Opened): Opened {
   return withDiskErrors(folder, () => {
@@ -30,11 +29,10 @@ export function openUnnamed<Opened>(folder: string, open: (path: string) => Open
 /**
  * Announces how large a temporary file may become.
  *
- * @param use what for: `rows are sorted`
+ * @param use its purpose: `rows are sorted`
+ * @param bytes null if unknown
  *
- * @param bytes null if that is not known
- *
- * @throws {TemporaryFileError} if there is less room in its folder.
+ * @throws {TemporaryFileError} if its folder has less space.
  */
 export function announceSize(
   folder: string,
@@ -53,7 +51,10 @@ export function announceSize(
   onNotice(`${use} in ${folder}${bytes === null ? '' : `, which takes up to ${megabytes(bytes)} of disk`}`)
 }
 
-/** Runs work on a temporary file; faults of disk and database become a {@link TemporaryFileError}, others stay. */
+/**
+ * Runs work on a temporary file. Errors of the disk and the database become a {@link TemporaryFileError}; others are
+ * unchanged.
+ */
 export function withDiskErrors<T>(folder: string, work: () => T): T {
   try {
     return work()

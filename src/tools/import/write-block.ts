@@ -22,8 +22,8 @@ import type { ImportTally } from './tally.ts'
 export type BlockRows = Record<keyof typeof HISTORY, readonly SourceRow[]>
 
 /**
- * Adds a block of a source to a batch. Checkpoints have their positions in the stream; of all else only the block is known:
- * it counts from 1 by key.
+ * Adds a source's block to a batch. Checkpoints have their positions in the stream. Of all other rows only the block is
+ * known: they get the indexes 1, 2, ... in the order of their keys.
  */
 export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, tally: ImportTally): void {
   batch.blocks++

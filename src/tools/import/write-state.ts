@@ -21,12 +21,12 @@ import type { CurrentRow, ImportSource, SourceRow, TableQuery } from './source.t
 import { STATE } from './tables.ts'
 import type { ImportTally } from './tally.ts'
 
-/** Approximate memory of a row with lists. */
+/** A row with lists takes about this many times the memory of its text. */
 const LIST_WEIGHT = 4
 
 type StateWriting = {
   source: ImportSource
-  held: ImportCoverage
+  importCoverage: ImportCoverage
   batches: BatchWriter
   tally: ImportTally
   signal: AbortSignal | undefined
@@ -34,8 +34,8 @@ type StateWriting = {
 }
 
 /**
- * Writes the rows of current state. A row of a block that is stored from events is skipped, since events take precedence;
- * one whose block the source does not have gets a position before all blocks.
+ * Writes the rows of current state. A row of a block that is stored from events is skipped, because events take precedence.
+ * A row whose block the source does not have gets a position before all blocks.
  */
 export async function writeState(writing: StateWriting): Promise<void> {
   const { batches, tally } = writing
@@ -47,7 +47,7 @@ export async function writeState(writing: StateWriting): Promise<void> {
         const { time } = row
         if (keep(row) && !Number.isNaN(time)) tally.found(resource, fromMicroseconds(time))
       }
-      await batches.commitIfDue(writing.held)
+      await batches.commitIfDue(writing.importCoverage)
       writing.onProgress()
     }
   }
@@ -62,7 +62,7 @@ export async function writeState(writing: StateWriting): Promise<void> {
   await write(STATE.markets, 'instruments', markets)
 }
 
-/** Counts the rows of each block: in the order of their key they get the numbers from 1 on. */
+/** Gives the rows of each block positions: the indexes 1, 2, ... in the order of their keys. */
 function positionCounter(): (height: number | null) => EventPosition {
   const counts = new Map<number, number>()
   return (height) => {
@@ -73,16 +73,16 @@ function positionCounter(): (height: number | null) => EventPosition {
   }
 }
 
-/** Whether a row's block is stored from events, if the source has the block. */
-function isFromEvents(held: ImportCoverage, height: number | null): boolean {
-  return height !== null && held.isFromEvents(BigInt(height))
+/** Whether a row's block is stored from events; false if the source does not have the block. */
+function isFromEvents(importCoverage: ImportCoverage, height: number | null): boolean {
+  return height !== null && importCoverage.isFromEvents(BigInt(height))
 }
 
 /**
- * A period comes from two events, its first and its last, which may be the same. If the block of one is stored
- * from events, its position is dropped, so that it replaces nothing.
+ * A period is from two events, its first and its last, which may be the same. If the block of one is stored from events,
+ * its position is dropped, so that it replaces nothing.
  */
-function periodWriter({ held, batches, tally }: StateWriting) {
+function periodWriter({ importCoverage, batches, tally }: StateWriting) {
   const positionIn = positionCounter()
   let before: { event: FundingPeriodEvent; height: number | null } | null = null
   return ({ row, height, heightOfSecond }: CurrentRow): boolean => {
@@ -92,8 +92,8 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     before = { event, height }
     const last = positionIn(height)
     const start = startHeight === height ? last : positionIn(startHeight)
-    const isLastFromEvents = isFromEvents(held, height)
-    const isStartFromEvents = isFromEvents(held, startHeight)
+    const isLastFromEvents = isFromEvents(importCoverage, height)
+    const isStartFromEvents = isFromEvents(importCoverage, startHeight)
     if (isLastFromEvents && isStartFromEvents) return false
     const from = isStartFromEvents ? UNKNOWN_POSITION : start
     const to = isLastFromEvents ? UNKNOWN_POSITION : last
@@ -103,8 +103,8 @@ function periodWriter({ held, batches, tally }: StateWriting) {
 }
 
 /**
- * The block in which a period starts: for a running one that of its only event; otherwise the block in which the previous
- * period ends, or else the only block of the second in which it starts.
+ * The block in which a period starts. For a running period it is that of its only event; otherwise the block in which the
+ * previous period ends, or if that is unknown the only block in the second in which the period starts.
  */
 function startOfPeriod(
   { marketId, seq, start, end }: FundingPeriodEvent,
@@ -120,13 +120,13 @@ function startOfPeriod(
 
 /** Writes market data, whose positions are known. */
 function marketDataWriter(
-  { held, batches, tally }: StateWriting,
+  { importCoverage, batches, tally }: StateWriting,
   dataOf: (row: CurrentRow, leaveOut: LeftOutRows) => { event: MarketDataEvent; index: number } | null,
   add: (batch: Batch, event: MarketDataEvent, position: EventPosition) => void,
 ) {
   return (row: CurrentRow): boolean => {
     const { height } = row
-    const data = isFromEvents(held, height) ? null : dataOf(row, tally.leaveOut)
+    const data = isFromEvents(importCoverage, height) ? null : dataOf(row, tally.leaveOut)
     if (data === null) return false
     const { event, index } = data
     const position = height === null ? UNKNOWN_POSITION : { height: BigInt(height), index }
@@ -136,9 +136,9 @@ function marketDataWriter(
   }
 }
 
-/** Writes the newest row of each id: rows from before the imported blocks have no positions to compare. */
+/** Writes the newest row of each id. Rows that are older than the imported blocks have no positions to compare. */
 function newestWriter<Event extends MarketEvent>(
-  { held, batches, tally }: StateWriting,
+  { importCoverage, batches, tally }: StateWriting,
   eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null,
   idOf: (event: Event) => string,
 ) {
@@ -147,10 +147,10 @@ function newestWriter<Event extends MarketEvent>(
   return (row: CurrentRow): boolean => {
     const { height, time } = row
     const position = positionIn(height)
-    if (isFromEvents(held, height)) return false
+    if (isFromEvents(importCoverage, height)) return false
     const event = eventOf(row.row, tally.leaveOut)
     if (event === null || newest.get(idOf(event))! > time) return false
-    // A copy, because the text is a slice that would keep a larger one in memory.
+    // A copy, because the text is a slice, which would retain a larger text in memory.
     newest.set(Buffer.from(idOf(event)).toString(), time)
     batches.change(0, (batch) => projectEvent(batch, event, position))
     return true

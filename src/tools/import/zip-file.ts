@@ -4,28 +4,31 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
 import { ImportError } from './import-error.ts'
 
-/** Entries of a zip; a segment has about a hundred. */
+/** Maximum number of entries in a zip; a segment has about a hundred. */
 const MAX_ENTRIES = 10_000
 
-/** Sizes of the pieces that are read, and that are inflated. */
+/** Sizes of the pieces that are read, and of those that are inflated. */
 const READ_BYTES = 64 * 1024
 const INFLATED_BYTES = 64 * 1024
 
-/** Tables deflate to a tenth or a twentieth: an entry that claims to be larger than this, and many times its size, is refused. */
+/**
+ * Tables are compressed to a tenth or a twentieth. An entry that claims to be larger than this, and many times its
+ * compressed size, is refused.
+ */
 const CLAIMED_BYTES = 64 * 1024 * 1024
 const CLAIMED_RATIO = 250
 
-/** The signature of a local header, and its size without name and extra field. */
+/** The signature of a local header, and the header's size without name and extra field. */
 const LOCAL_HEADER = 0x04034b50
 const LOCAL_HEADER_BYTES = 30
 
 const STORED = 0
 const DEFLATED = 8
 
-/** A directory entry. */
+/** An entry of the directory. */
 type ZipEntry = {
   name: string
-  /** Where its local header begins. */
+  /** The offset of its local header. */
   offset: number
   compressedSize: number
   uncompressedSize: number
@@ -34,14 +37,17 @@ type ZipEntry = {
   isEncrypted: boolean
 }
 
-/** A zip whose central directory has been read. The file is open only while it is read: there may be thousands. */
+/**
+ * A zip whose central directory has been read. The file is open only while it is being read, because there may be
+ * thousands.
+ */
 export type ZipDirectory = {
-  /** Names of the requested entries. */
+  /** The names of the requested entries. */
   names: readonly string[]
-  /** How many bytes an entry has, not compressed. */
+  /** The uncompressed size of an entry, in bytes. */
   size(name: string): number
   /**
-   * The inflated bytes of an entry, in pieces; `onRead` is called with the bytes read from the file.
+   * The inflated bytes of an entry, in pieces. `onRead` is called with the number of bytes read from the file.
    *
    * @throws {ImportError} if the entry is damaged: its size or checksum differs from the directory.
    */
@@ -49,7 +55,7 @@ export type ZipDirectory = {
 }
 
 /**
- * Reads the central directory of a zip, and keeps the entries of the given names.
+ * Reads the central directory of a zip; only the entries with these names are remembered.
  *
  * @throws {ImportError} if the zip is incomplete.
  */
@@ -171,7 +177,10 @@ async function* readEntry(
   if (sum !== entry.crc32) throw fail('its check sum (CRC-32) differs')
 }
 
-/** Start of an entry's data: after its local header, whose name and extra field may differ in size. */
+/**
+ * The offset of an entry's data. They follow its local header, whose name and extra field may have another size than in the
+ * directory.
+ */
 async function dataStart(file: FileHandle, entry: ZipEntry): Promise<number> {
   const { size } = await file.stat()
   const { offset: place, compressedSize } = entry
@@ -184,7 +193,7 @@ async function dataStart(file: FileHandle, entry: ZipEntry): Promise<number> {
   return start
 }
 
-/** The inflated bytes of an entry whose data begin at `start`, in pieces. */
+/** The inflated bytes, in pieces, of an entry whose data begin at `start`. */
 async function* inflated(
   file: FileHandle,
   start: number,

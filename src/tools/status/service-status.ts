@@ -8,7 +8,7 @@ import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** Longer than any answer of a service, and than all parts of a coverage. */
+/** More than any answer of a service, and than all parts of a coverage together. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** A service that does not answer, or is not Lyra. */
@@ -19,16 +19,17 @@ export class ServiceError extends Error {
 /**
  * Requests the state of a running service.
  *
- * @param address if it answers, `http://127.0.0.1:3008`; a path in front of the service's own may follow
- * @throws {ServiceError} if it cannot be reached, or is not Lyra.
+ * @param address its address, `http://127.0.0.1:3008`; a path before the service's own paths may follow
+ *
+ * @throws {ServiceError} if it is unreachable, or is not Lyra.
  */
 export async function statusOfService(address: string): Promise<StatusReport> {
   const base = address.replace(/\/+$/, '')
-  // One attempt: who asks for a state wants to have it now, also of a service that hangs.
+  // No retries: the user wants an answer now, even from a service that hangs.
   const ask = serviceAt(base, 0)
   const ready = await ask('/ready', [200, 503])
   const { status, reasons, live, upgrade, forward, cluster } = readinessIn(base, ready)
-  // 503 while the store is empty or cannot be read, which /ready reports.
+  // The status is 503 while the store is empty or cannot be read, which /ready reports.
   const answer = await ask(COVERAGE_PATH, [200, 503])
   const coverage = answer.status === 200 ? await wholeCoverage(base, ask, answer) : null
   const height = answer.headers.get('x-block-height')
@@ -53,7 +54,7 @@ type ReadinessBody = { status: string } & Pick<
   'reasons' | 'live' | 'upgrade' | 'forward' | 'cluster'
 >
 
-/** The answer of `/ready`, as far as it has the expected shape. */
+/** The answer of `/ready`, with those of its parts that have the expected shape. */
 function readinessIn(base: string, answer: Answer): ReadinessBody {
   const body = objectIn(parsedAnswer(base, answer))
   // Services before version 0.3.0 report neither live ingestion nor upgrades here.
@@ -81,13 +82,13 @@ function withFaultsByReason(live: NonNullable<LiveReport['live']>): ReadinessBod
   return { ...live, connectionFaults: Object.fromEntries(faults) }
 }
 
-/** A coverage's lists of resources. */
+/** The lists of a coverage, by resource. */
 type CoverageLists = Record<string, unknown>
 
 /**
- * A service's coverage, of which this is the first answer; the rest is requested.
+ * A service's whole coverage, of which `first` is the first part; the others are requested.
  *
- * @throws {ServiceError} for an answer of another shape, and for parts that are too many.
+ * @throws {ServiceError} for an answer of another shape, and for too many parts.
  */
 export async function wholeCoverage(
   base: string,
@@ -110,24 +111,24 @@ export async function wholeCoverage(
     for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
     for (const range of coverage.blocks.imported) blocks.imported.push(range)
-    // Every part has, of each list by market, the rows of some markets.
+    // Every part has, in each list by market, the rows of some markets.
     const [whole, part] = [first, coverage] as unknown as [CoverageLists, CoverageLists]
     for (const { name } of RESOURCES)
       if (Array.isArray(whole[name])) for (const row of listIn(part[name])) whole[name].push(row)
     next = coverage.next
   }
-  // Older services do not send it.
+  // Older services do not send `since`.
   return { ...first, since: first.since ?? [], next: null }
 }
 
-/** The coverage in an answer; checks the shape that all readers need. */
+/** The coverage in an answer, whose shape is checked as far as its users need it. */
 function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
   const { coverage } = (parsedAnswer<Partial<CoverageBody> | null>(base, answer) ?? {}) as CoverageBody
   if (isCoverage(coverage)) return coverage
   throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service of this version`)
 }
 
-/** Whether a value has a shape. */
+/** Whether a value has a certain shape. */
 type Shape = (value: unknown) => boolean
 
 const isText = (value: unknown) => typeof value === 'string'
@@ -168,7 +169,7 @@ const isUpgrade = isObject({
   waitingFor: orNull(isText),
 })
 
-/** The rows of a resource, or of one of its markets. */
+/** The counted rows of a resource, or of one of its markets. */
 const isHeld = isObject({
   marketId: orNone(isText),
   count: isInteger,
@@ -198,14 +199,15 @@ const objectIn = (value: unknown): Record<string, unknown> =>
 
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** Asks a service for a path; `allowed` are the statuses that are answers. */
+/** Requests a path of a service; `allowed` are the statuses that count as answers. */
 type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
 
 /**
- * A service by its address. Requests are repeated a few times if that may help, unless `retries` says how often.
+ * Creates the function that requests paths of a service. Requests are repeated a few times if that may help, or as often as
+ * `retries` says.
  *
- * @throws {ServiceError} when asked, if it cannot be reached, redirects, answers with a status that is not allowed, or with
- * more than 64 MiB.
+ * @throws {ServiceError} from the function: if the service is unreachable, redirects, answers with a status that is not
+ *   allowed, or sends more than 64 MiB.
  */
 export function serviceAt(base: string, retries?: number): Ask {
   const { get } = createConnection({ url: base, retries, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES })
@@ -236,7 +238,11 @@ function reasonOf(error: Error & { code?: string }): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : (error.code ?? error.message)
 }
 
-/** The JSON of an answer. Throws {@link ServiceError} if it is not JSON. */
+/**
+ * The JSON of an answer.
+ *
+ * @throws {ServiceError} if it is not JSON.
+ */
 export function parsedAnswer<T>(base: string, { text }: Answer): T {
   try {
     return JSON.parse(text) as T

@@ -5,32 +5,32 @@ import type { StoreAdmin } from '#core/store/store'
 import type { ForwardReport, LiveReport, UpgradeReport } from '#service/http/readiness'
 import { type CoverageBody, coverageBody } from '#service/questions/coverage-body'
 
-/** State of a service, without its rows. */
+/** The state of a service, apart from its rows. */
 export type ServiceStatus = {
   ready: boolean
   /** Why it is not ready. */
   reasons: { reason: string; message: string }[]
-  /** Null if the service waits for no core. */
+  /** Null if the service does not listen for a core. */
   live:
     | (Omit<NonNullable<LiveReport['live']>, 'connectionFaults'> & {
-        /** Connections closed by the service since its start, by reason. */
+        /** Connections that the service has closed since its start, by reason. */
         connectionFaults: Record<string, number>
       })
     | null
-  /** The protocol upgrade that the core is in; null without one. */
+  /** The protocol upgrade in progress; null if there is none. */
   upgrade: NonNullable<UpgradeReport['protocolUpgrade']> | null
-  /** State of forwarding; null without it. */
+  /** The state of forwarding; null if the service does not forward. */
   forward: ForwardReport['forward'] | null
-  /** Faults of the cluster that the store is distributed over. */
+  /** Faults of the cluster over which the store is distributed. */
   cluster: string[]
 }
 
-/** The state of a store, from the store itself or from a service. Numbers of 64 bits are text. */
+/** The state of a store, as reported by the store itself or by a service. 64-bit integers are text. */
 export type StatusReport = {
-  /** The store, or the address of the service. */
+  /** The store's name, or the address of the service. */
   of: string
   lastBlock: { height: string; timestamp: string; ageSeconds: number } | null
-  /** Null if no block is held, or the schema is not this program's. */
+  /** Null if no block is stored, or the schema is not this program's. */
   coverage: CoverageBody['coverage'] | null
   /** Null for a service. */
   store: StoreFacts | null
@@ -39,7 +39,7 @@ export type StatusReport = {
 }
 
 /**
- * The state of a store. Changes nothing.
+ * Reads the state of a store, and changes nothing.
  *
  * @throws {StoreError} if there is no store, or it cannot be read.
  */
@@ -52,9 +52,9 @@ export async function statusOfStore(store: StoreAdmin): Promise<StatusReport> {
     store: facts,
     service: null,
   }
-  // Opening it would upgrade it, which this command must not do.
+  // Opening the store would upgrade it, which this command must not do.
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
-  // These queries ask all machines.
+  // These queries need all machines.
   if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
   const holdings = await readStore(store, readHoldings)
   if (holdings === null) return report
@@ -66,7 +66,7 @@ export async function statusOfStore(store: StoreAdmin): Promise<StatusReport> {
   }
 }
 
-/** The last block, and how old it is now. */
+/** The last block, with its age. */
 export function lastBlock(height: string, timestamp: string): StatusReport['lastBlock'] {
   const ageMs = Date.now() - Number(BigInt(timestamp) / 1_000_000n)
   return { height, timestamp, ageSeconds: Math.max(0, Math.round(ageMs / 1000)) }

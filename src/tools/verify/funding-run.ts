@@ -15,16 +15,19 @@ type FundingRunOptions = {
   parametersOf: ParameterSource
 }
 
-/** The current terms, or why they are unknown. */
+/** The current terms; `doubt` is the reason why they are unknown. */
 type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
 
-/** Why auctions in a period may not be known; and why a period was not seen from its beginning, if it was not. */
+/**
+ * `doubt` is the reason why auctions in a period may be unknown, `lost` the reason why its beginning was not seen; null if
+ * there is none.
+ */
 type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
 
 /**
- * Judges the payments and estimates of one market. A payment is recomputed from the TWAPs of the closing event,
- * so that a wrong TWAP is not reported twice; an estimate from the period's points. Its methods take what the core sent in
- * the order of the stream, and throw nothing.
+ * Judges the payments and estimates of one market. A payment is recalculated from the TWAPs of the event that ends the
+ * period, so that a wrong TWAP is not reported twice. An estimate is recalculated from the period's points. The methods
+ * must be called in the order of the stream, and do not throw.
  */
 export class FundingRun {
   readonly #marketId: string
@@ -37,7 +40,9 @@ export class FundingRun {
     this.#parametersOf = parametersOf
   }
 
-  /** A period has ended: judges its payment and rate. `period` is its known state, null if it was not seen from its start. */
+  /**
+   * Judges the payment and rate of a period that has ended. `period` is its known state; null if its start was not seen.
+   */
   closed(
     event: FundingPeriodEvent,
     position: EventPosition,
@@ -60,7 +65,10 @@ export class FundingRun {
     this.#add('paid period', { seq: event.seq, timestamp: end, position, doubt: reason }, values)
   }
 
-  /** The core sent an estimate in a block of this time (Unix nanoseconds): judges it. Arguments as of {@link closed}. */
+  /**
+   * Judges an estimate that the core sent in a block with this time (Unix nanoseconds). The arguments are as for {@link
+   * closed}.
+   */
   estimated(
     data: PerpetualData,
     { blockTime, position }: { blockTime: bigint; position: EventPosition },
@@ -92,13 +100,13 @@ export class FundingRun {
     this.#add('estimate', { seq, timestamp: at, position, doubt: reason }, values)
   }
 
-  /** The period's part of market data cannot be decoded, or has invalid numbers: counts an unknown estimate. */
+  /** Counts an unknown estimate, because the period's part of market data cannot be decoded, or has invalid numbers. */
   unreadable(position: EventPosition, blockTime: bigint, period: CurrentPeriod | null): void {
     const timestamp = wholeSecond(blockTime)
     this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, position, doubt: 'not a number' }, null)
   }
 
-  /** @param values null if nothing is known to compare with; `doubt` says then why that is so */
+  /** @param values null if there is nothing to compare with; `doubt` then says why */
   #add(
     of: FundingDifference['of'],
     at: { seq: bigint; timestamp: bigint; position: EventPosition; doubt: FundingUnknownReason | null },
@@ -126,10 +134,10 @@ export class FundingRun {
 
 type Paid = { fundingPayment: string | null; fundingRate: string | null }
 
-/** The values sent for a period without payment. */
+/** The values of a period without payment. */
 const NO_PAYMENT: Paid = { fundingPayment: null, fundingRate: null }
 
-/** Payment and rate from the TWAPs that the event carries; null if these are not whole numbers. */
+/** Payment and rate, from the TWAPs in the event; null if these are not whole numbers. */
 function payment(
   { internalTwap, externalTwap, start, end }: FundingPeriodEvent,
   { auctions }: CurrentPeriod,

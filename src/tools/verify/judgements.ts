@@ -12,12 +12,13 @@ export type UnknownReason =
 
 export type Counts = { agree: number; differ: number; unknown: number }
 
+/** The number of judged values. */
 export const countAll = ({ agree, differ, unknown }: Counts): number => agree + differ + unknown
 
-/** Restricts the verification; null: all. */
+/** The market and period to verify; null for all. */
 export type VerifyFilter = { marketId: string | null; seq: bigint | null }
 
-/** The position of a difference. Numbers of 64 bits are text. */
+/** The position of a difference. 64-bit integers are text. */
 export type DifferencePosition = {
   marketId: string
   seq: string
@@ -26,10 +27,10 @@ export type DifferencePosition = {
   eventIndex: number
 }
 
-/** Results for values of several kinds: how many agree, and which differ. */
+/** Results for values of several kinds: the numbers of those that agree, differ and are unknown, and the differences. */
 export type JudgedReport<Kind extends string, Reason extends string, Difference> = Record<Kind, Counts> & {
   unknownReasons: Partial<Record<Reason, number>>
-  /** The first of each market, period and group, up to a limit. */
+  /** The first difference of each market, period and group, up to a limit. */
   differences: Difference[]
   /** Number of differences, including those beyond the limit. */
   differenceCount: number
@@ -53,14 +54,14 @@ type Judgement<Kind, Reason, Difference> = {
   difference: () => Omit<Difference, keyof DifferencePosition | 'further'>
 }
 
-/** Differences that are reported one by one. */
+/** Maximum number of differences that are reported one by one. */
 const MAX_REPORTED_DIFFERENCES = 1_000
 
-/** Counts judgements, and keeps the first that differs of each market, period and group. */
+/** Counts judgements, and collects the first difference of each market, period and group. */
 export class Judgements<Kind extends string, Reason extends string, Difference extends { further: number }> {
   readonly report: JudgedReport<Kind, Reason, Difference>
   readonly #filter: VerifyFilter
-  /** Of each market the last period that differs: events come in the order of the periods. */
+  /** For each market its last period with a difference: events arrive in the order of the periods. */
   readonly #periods = new Map<string, { seq: bigint; first: Map<string, Difference> }>()
 
   constructor(filter: VerifyFilter, kinds: readonly Kind[]) {

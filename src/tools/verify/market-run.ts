@@ -16,7 +16,7 @@ type MarketRunOptions = {
   marketId: string
   method: TwapMethod
   tally: Tally
-  /** Whether it is given every market data that the core has sent. */
+  /** Whether the run receives all market data that the core has sent. */
   knowsMarketData: boolean
   parametersOf: ParameterSource
 }
@@ -24,14 +24,14 @@ type MarketRunOptions = {
 /** The times of a source's first and last point in the running period; null before its first point. */
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
 
-/** The running period, or the one that the last event has closed. */
+/** The running period, or the one that the last event has ended. */
 type RunningPeriod = {
   seq: bigint
   start: bigint
   sources: [external: SourceState, internal: SourceState]
 }
 
-/** What the user of a run knows of a period that begins. */
+/** What is known of a period that begins. */
 type OpeningKnowledge = {
   /** Why points of its sources may be missing. */
   doubts?: SourceDoubts
@@ -40,21 +40,21 @@ type OpeningKnowledge = {
 }
 
 /**
- * Follows the events of one market, and has its TWAPs (twap-judge.ts), payments and estimates (funding-run.ts) judged.
- * Its methods take the events in the order of the stream, and throw nothing.
+ * Follows the events of one market, and passes on its TWAPs (twap-judge.ts), payments and estimates (funding-run.ts) to be
+ * judged. The methods must be called in the order of the stream, and do not throw.
  */
 export class MarketRun {
   readonly #verifier: MarketVerifier
   readonly #judge: TwapJudge
   readonly #funding: FundingRun
   #period: RunningPeriod | null = null
-  /** Whether it is known if an auction was in progress when the period began. */
+  /** Whether it is known if there was an auction when the period began. */
   #knowsAuctions = false
-  /** Whether an auction has begun or ended since then. */
+  /** Whether an auction has begun or ended since the period began. */
   #sawAuction = false
-  /** Why a source's points may not be all there, in the running period. */
+  /** Why points of each source may be missing in the running period. */
   #doubts: SourceDoubts = [null, null]
-  /** Why a period was not seen from its beginning. */
+  /** Why the beginning of a period was not seen. */
   #lost: UnknownReason = 'events missing'
 
   constructor(options: MarketRunOptions) {
@@ -63,13 +63,13 @@ export class MarketRun {
     this.#funding = new FundingRun(options)
   }
 
-  /** An auction begins or ends. */
+  /** Takes the beginning or end of an auction. */
   auction(event: AuctionEvent): void {
     if (!event.openingAuction) this.#sawAuction = true
     this.#verifier.auction(event)
   }
 
-  /** A period begins. Its opening TWAPs are judged if they are known. */
+  /** Takes the beginning of a period. Its opening TWAPs are judged if they are known. */
   open(
     event: FundingPeriodEvent,
     position: EventPosition,
@@ -80,14 +80,15 @@ export class MarketRun {
     // The carried-over point belongs to the previous period.
     this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
     this.#judge.beginPeriod()
-    // The first period begins without any; later an event shows it, or a mean that is not 0 (see #seeMean).
+    // The first period begins without an auction. In later ones an event shows whether there is one, or a TWAP other than 0
+    // (see #seeMean).
     this.#knowsAuctions ||= event.seq === 0n || this.#sawAuction
     for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) this.#seeMean(twap)
     if (isStored) this.#judge.opening({ event, position, verdicts }, this.#known())
     this.#doubts = doubts
   }
 
-  /** A period ends: judges its closing TWAPs, its payment and its rate. Call it after the period's points are taken. */
+  /** Takes the end of a period, and judges its closing TWAPs, its payment and its rate. Must be called after its points. */
   close(event: FundingPeriodEvent, position: EventPosition): void {
     const verdicts = this.#verifier.period(event)
     this.#judge.closing({ event, position, verdicts }, this.#lastTimes(), this.#known())
@@ -95,11 +96,11 @@ export class MarketRun {
     this.#funding.closed(event, position, this.#verifier.running(), { doubt, lost: this.#lost })
   }
 
-  /** A data point was sent: judges its TWAP. */
+  /** Takes a data point, and judges its TWAP. */
   point(event: FundingPeriodDataPointEvent, position: EventPosition): void {
     const { seq, source, timestamp } = event
     const verdict = this.#verifier.point(event)
-    // With such a price the verifier cannot reckon on either.
+    // With such a price the verifier can calculate nothing.
     if (!/^\d+$/.test(event.price)) this.forget()
     // The core sends points of two sources only.
     if (source === 0) {
@@ -118,7 +119,7 @@ export class MarketRun {
     }
   }
 
-  /** The core sent market data in a block of this time (Unix nanoseconds): judges the estimate in it, if there is one. */
+  /** Takes market data from a block with this time (Unix nanoseconds), and judges their estimate, if they have one. */
   marketDataSent(event: MarketDataEvent, blockTime: bigint, position: EventPosition): void {
     this.#verifier.marketDataSent(blockTime)
     const running = this.#verifier.running()
@@ -133,7 +134,7 @@ export class MarketRun {
     }
   }
 
-  /** Events are missing here, for a reason: what depends on them is unknown until a period opens. */
+  /** Must be called if events are missing, with the reason: what depends on them is unknown until a period begins. */
   forget(reason: UnknownReason = 'events missing'): void {
     this.#lost = reason
     this.#verifier.forget()
@@ -143,8 +144,8 @@ export class MarketRun {
   }
 
   /**
-   * A mean over some time was sent. It would be 0 if all that time were in an auction, so another value shows that none was
-   * in progress, unless one has begun or ended since.
+   * Takes a TWAP over some time. It is 0 if all of that time was in an auction. A TWAP other than 0 therefore proves that
+   * there was no auction, if none has begun or ended since.
    */
   #seeMean(twap: string): void {
     if (!this.#sawAuction && twap !== '0') this.#knowsAuctions = true

@@ -20,21 +20,21 @@ import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 
 const PAYMENTS = tableOf('funding_payments')
 
-/** A payment of a party, as a row of its table has it. */
+/** A party's payment, as a row of its table. */
 type PaidAmounts = { party_id: string; amount: string; loss_amount: string }
 
-/** The period of a market, and the first of its payments. */
+/** A market's period, with the time of the first payment of it. */
 type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; position: EventPosition }
 
-/** The payments of a market's parties for a period. */
+/** The payments of a market's parties for one period. */
 export class PeriodPayments {
   readonly first: FirstPayment
   #count = 0
-  /** Payments other than 0. */
+  /** Number of payments other than 0. */
   #others = 0
-  /** Of payments and losses; null once one is not a number. */
+  /** The sum of payments and losses; null once one of them is not a number. */
   #sum: Decimal | null = ZERO
-  /** What the network owes, 0 or negative: the insurance pool paid an unknown part of it, and no event says which. */
+  /** The debt of the network, 0 or negative. The insurance pool has paid an unknown part of it, which no event names. */
   #owedByNetwork: Decimal = ZERO
 
   constructor(first: FirstPayment) {
@@ -53,10 +53,10 @@ export class PeriodPayments {
   }
 
   /**
-   * Judges them: receipts must equal payments, apart from a unit cut off each and from what the network did not pay; without a
-   * payment of the period, nobody pays.
+   * Judges the payments. Receipts must equal payments, except for the fraction cut off each, and for what the network did
+   * not pay. Nobody pays if the period has no payment.
    *
-   * @param payment the period's, null if it is not known
+   * @param payment the period's payment; null if unknown
    */
   judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
     const values: FundingValue[] = []
@@ -88,7 +88,7 @@ export class PeriodPayments {
   }
 }
 
-/** Judges the payments of a market's parties that a store holds, of all periods or of one. */
+/** Judges the stored payments of a market's parties, for all periods or one. */
 export async function verifyStoredPayments(
   reader: TableReader,
   marketId: string,

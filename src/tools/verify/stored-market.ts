@@ -22,7 +22,7 @@ import type { SourceDoubts } from './twap-judge.ts'
 export type StoredStream = {
   /** The height of the first block. */
   first: bigint
-  /** Heights that are missing or incomplete, and those that are imported. */
+  /** Heights that are missing, incomplete or imported. */
   gaps: readonly (HeightRange & { kind: Gap['kind'] | 'imported' })[]
   pruned: PrunedBefore | null
 }
@@ -44,19 +44,21 @@ type StoredMarketOptions = {
   signal: AbortSignal
 }
 
-/** A funding period as stored: its last event, and the position of that. */
+/** A funding period as stored: its last event, and the position of that event. */
 type StoredPeriod = { event: FundingPeriodEvent; position: EventPosition }
 
-/** Where in the stream a period begins: with an event, or, where none of its own is stored, between two events. */
+/**
+ * Where a period begins in the stream: at one of its own events, or, if none of these is stored, before or after another
+ * event.
+ */
 type PeriodOpening = { side: 'at' | 'after' | 'before'; event: EventPosition }
 
 type StoredPoint = { event: FundingPeriodDataPointEvent; position: EventPosition }
 
 /**
- * Judges the TWAPs of every period of a market, or of one, for which only its points and those of the period before are
- * read. Takes the events that bear on them in the order of the stream, as far as a store keeps them: no more than the
- * points of two periods are in memory. Of a period that has ended only the last event is stored; it began right after the
- * end of the one before, in the same block.
+ * Judges the TWAPs of every period of a market, or of one, for which only its points and those of the previous period are
+ * read. It passes the stored events on in the order of the stream; at most the points of two periods are in memory. Only
+ * the last event of an ended period is stored. It began right after the end of the previous period, in the same block.
  */
 export async function verifyStoredMarket(
   { reader, stream, marketId, number, method, tally, parametersOf, signal }: StoredMarketOptions,
@@ -65,11 +67,11 @@ export async function verifyStoredMarket(
   const { gaps, pruned } = stream
   const run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
   const auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsUnder(marketId), signal))
-  /** The period before; null if its end is not stored. */
+  /** The previous period; null if its end is not stored. */
   let ended: StoredPeriod | null = null
   /** The height of the last event; null before the first. */
   let lastHeight: bigint | null = null
-  /** Whether the market's opening auction was seen, and nothing is missing since. */
+  /** Whether the market's opening auction was seen, and nothing has been missing since. */
   let sawOpeningAuction = false
 
   async function takePeriod(
@@ -101,13 +103,13 @@ export async function verifyStoredMarket(
     run.close(event, position)
   }
 
-  /** Begins a period, if it is known to have been seen; returns where in the stream. */
+  /** Begins a period, if its beginning was seen for certain. Returns where it begins. */
   async function open(
     { event, position }: StoredPeriod,
     points: readonly StoredPoint[],
   ): Promise<PeriodOpening> {
     const isStored = event.end === null
-    // The core begins a period at the time at which it ends the one before.
+    // The core begins a period at the time at which it ends the previous one.
     const follows = ended !== null && ended.event.seq + 1n === event.seq && ended.event.end === event.start
     const before = points[0]?.position ?? position
     const opening: PeriodOpening = isStored
@@ -118,7 +120,7 @@ export async function verifyStoredMarket(
     await takeAuctionsWhile((auction) => isBeforeOpening(auction, opening))
     const isComplete = reach(opening.event.height)
     if (!isComplete || !(isStored || follows || (event.seq === 0n && sawTheBeginning(event, points)))) {
-      // It may have begun before the store did, or where something is missing.
+      // The period may have begun before the store did, or within missing events.
       forget(isComplete ? 'events missing' : reasonAt(opening.event.height))
       return opening
     }
@@ -128,8 +130,8 @@ export async function verifyStoredMarket(
   }
 
   /**
-   * Whether everything of the market is there from before its first period on, and its first point, which the
-   * core sends when that begins, has not been pruned.
+   * Whether everything of the market is stored from before its first period on, and the first point, which the core sends
+   * when that period begins, has not been pruned.
    */
   function sawTheBeginning({ start }: FundingPeriodEvent, [first]: readonly StoredPoint[]): boolean {
     const isUnpruned =
@@ -140,8 +142,8 @@ export async function verifyStoredMarket(
   }
 
   /**
-   * Why points of the external and the internal source may be missing: pruned points. None are missing if the period
-   * began after the bound, and the last point before it, which was carried over, is there too.
+   * Why points of the external and the internal source may be missing: they may be pruned. None are missing if the period
+   * began after the bound, and the last point before it, which was carried over, is still stored.
    */
   function doubtsOf(
     { start }: FundingPeriodEvent,
@@ -177,7 +179,9 @@ export async function verifyStoredMarket(
     }
   }
 
-  /** Continues to a height, and forgets everything before missing events; false for an incomplete block. */
+  /**
+   * Continues to a height, and forgets everything if events are missing on the way. Returns false for an incomplete block.
+   */
   function reach(height: bigint): boolean {
     const from = lastHeight ?? height
     lastHeight = height
@@ -195,7 +199,7 @@ export async function verifyStoredMarket(
     return isComplete
   }
 
-  /** Why an incomplete block is unknown. */
+  /** Why results in an incomplete block are unknown. */
   function reasonAt(height: bigint): UnknownReason {
     const gap = gaps[firstGapFrom(gaps, height)]
     const isImported = !hasBlock(height) || (gap?.kind === 'imported' && gap.from <= height)
@@ -245,14 +249,14 @@ export async function verifyStoredMarket(
       const next = nextRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, nextRow))
       await takePeriod(seq, isPeriods ? period : null, isSpans ? span : null, next)
     } else if (isPeriods) {
-      // For the auctions still in progress when the next one begins.
+      // This finds the auctions that are still in progress when the next period begins.
       await open(period, [])
     }
     ended = isPeriods && period.event.end !== null ? period : null
   }
 }
 
-/** Whether an event comes before a period begins. */
+/** Whether an event is before the beginning of a period. */
 function isBeforeOpening(position: EventPosition, { side, event }: PeriodOpening): boolean {
   return side === 'after' ? !isBefore(event, position) : isBefore(position, event)
 }

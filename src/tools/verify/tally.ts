@@ -8,7 +8,7 @@ import {
   type VerifyFilter,
 } from './judgements.ts'
 
-/** The report's kinds of TWAPs; closing ones of periods of zero length are separate. */
+/** The kinds of TWAPs in the report. Closing TWAPs of periods of zero length are counted separately. */
 export const TWAPS = {
   dataPoints: 'data point',
   closingTwaps: 'closing TWAP',
@@ -18,7 +18,7 @@ export const TWAPS = {
 
 export type TwapKind = keyof typeof TWAPS
 
-/** The first TWAP that differs, of a market, a period and a source. */
+/** The first differing TWAP of a market, a period and a source. */
 export type TwapDifference = DifferencePosition & {
   source: (typeof SOURCES)[number]
   of: (typeof TWAPS)[TwapKind]
@@ -26,9 +26,9 @@ export type TwapDifference = DifferencePosition & {
   expected: string | null
   /** A likely cause, in words. */
   cause: string
-  /** TWAPs of the same period and source that agreed before. */
+  /** Number of TWAPs of the same period and source that agreed before. */
   agreedBefore: number
-  /** Further ones of the same period and source that differ. */
+  /** Number of further TWAPs of the same period and source that differ. */
   further: number
 }
 
@@ -39,35 +39,38 @@ export type FundingUnknownReason =
   | 'parameters may have changed'
   | 'not a number'
 
-/** A value as it was sent, and as it should have been; null if there is none. */
+/** A value as it was sent, and as it should be; null if there is none. */
 export type FundingValue = { name: string; sent: string | null; expected: string | null }
 
-/** The first of a kind that differs, of a market and a period: at the period's end, or the second of an estimate's block. */
+/**
+ * The first difference of a kind in a market's period, at the end of the period, or at the second of an estimate's block.
+ */
 export type FundingDifference = DifferencePosition & {
   of: 'paid period' | 'estimate' | 'payments of parties'
   /** The values that differ. */
   values: FundingValue[]
-  /** Further ones of the same kind, market and period that differ. */
+  /** Number of further values of the same kind, market and period that differ. */
   further: number
 }
 
 /**
- * How the report counts funding: periods with a payment and a rate agree if both do, the core's own estimates in market
- * data where period, TWAPs, payment and rate all do; the payments of a period's parties agree if they add up.
+ * What the report counts for funding. A period with a payment and a rate agrees if both do. An estimate, which the core
+ * sends in market data, agrees if period, TWAPs, payment and rate all do. The payments of a period's parties agree if they
+ * add up.
  */
 const FUNDING = ['paidPeriods', 'estimates', 'partyPayments'] as const
 
 export type FundingReport = JudgedReport<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>
 
-/** Results of a verification; those of payments, rates and estimates have their own differences. */
+/** The results of a verification. Payments, rates and estimates have their own list of differences. */
 export type VerifyReport = { markets: number } & JudgedReport<TwapKind, UnknownReason, TwapDifference> & {
     funding: FundingReport
   }
 
-/** Called now and then with the result so far. */
+/** Called from time to time with the result so far. */
 export type VerifyProgress = (report: VerifyReport) => void
 
-/** The error for a prefix of several market ids. */
+/** The error for a prefix that several market ids have. */
 export function severalMarkets(marketId: string, markets: number): StoreError {
   return new StoreError(
     `--market ${marketId} is ambiguous: it matches the ids of ${markets} markets; give more digits`,

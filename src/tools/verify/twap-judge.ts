@@ -9,41 +9,41 @@ type TwapJudgeOptions = {
   marketId: string
   method: TwapMethod
   tally: Tally
-  /** Whether it is given every market data that the core has sent. */
+  /** Whether the run receives all market data that the core has sent. */
   knowsMarketData: boolean
 }
 
-/** Why points of the external and of the internal source may be missing; null: none are. */
+/** Why points of the external and the internal source may be missing; null if none are. */
 export type SourceDoubts = [external: UnknownReason | null, internal: UnknownReason | null]
 
-/** What is known of a market where a TWAP was sent, as far as the judgement depends on it. */
+/** The knowledge of a market at a TWAP, as far as the judgement depends on it. */
 export type MarketKnowledge = {
   doubts: SourceDoubts
-  /** Whether it is known if an auction was in progress when the period began. */
+  /** Whether it is known if there was an auction when the period began. */
   knowsAuctions: boolean
-  /** Why the period was not seen from its beginning, if it was not. */
+  /** Why the beginning of the period was not seen, if it was not. */
   lost: UnknownReason
 }
 
-/** The time of the last point of the external and of the internal source in a period; null if there is none. */
+/** The time of the last point of the external and the internal source in a period; null if there is none. */
 export type LastTimes = [external: bigint | null, internal: bigint | null]
 
-/** A data point as the judge is given it. */
+/** A data point to be judged. */
 type JudgedPoint = {
   event: FundingPeriodDataPointEvent
   position: EventPosition
   source: 1 | 2
-  /** Null if nothing is known to compare with. */
+  /** Null if there is nothing to compare with. */
   verdict: TwapVerdict | null
-  /** Whether its TWAP is a mean over some time, and not just its own price. */
+  /** Whether its TWAP is a mean over some time, not only its own price. */
   isMean: boolean
 }
 
-/** The TWAPs of an event that ends or begins a period, as the judge is given them. */
+/** The TWAPs of an event that ends or begins a period, to be judged. */
 type JudgedPeriod = {
   event: FundingPeriodEvent
   position: EventPosition
-  /** Null if nothing is known to compare with. */
+  /** Null if there is nothing to compare with. */
   verdicts: PeriodVerdict | null
 }
 
@@ -59,17 +59,17 @@ const DIFFERENCE_CAUSES = {
 } as const
 
 /**
- * Decides whether the TWAPs of one market agree, differ or are unknown, and counts that in the tally. A TWAP only counts as
- * different if nothing that affects it can be missing; otherwise it is unknown. Its methods throw nothing.
+ * Decides whether the TWAPs of one market agree, differ or are unknown, and counts them in the tally. A TWAP counts as
+ * different only if nothing that affects it can be missing; otherwise it is unknown. The methods do not throw.
  */
 export class TwapJudge {
   readonly #marketId: string
   readonly #method: TwapMethod
   readonly #tally: Tally
   readonly #knowsMarketData: boolean
-  /** Whether a TWAP of the external and of the internal source has differed in the running period. */
+  /** Whether TWAPs of the external and the internal source have differed in the running period. */
   #differs: [external: boolean, internal: boolean] = [false, false]
-  /** Number of correct TWAPs of each source in the period judged last. */
+  /** The number of correct TWAPs of each source, in the period that was judged last. */
   #agreed: { seq: bigint; counts: [external: number, internal: number] } = { seq: -1n, counts: [0, 0] }
 
   constructor({ marketId, method, tally, knowsMarketData }: TwapJudgeOptions) {
@@ -79,17 +79,17 @@ export class TwapJudge {
     this.#knowsMarketData = knowsMarketData
   }
 
-  /** A period begins, in which nothing has differed yet. Call it before its opening TWAPs are judged. */
+  /** Must be called when a period begins, before its opening TWAPs are judged: nothing has differed in it. */
   beginPeriod(): void {
     this.#differs = [false, false]
   }
 
-  /** Counts a point without a source, which the core sends none of, as unknown. */
+  /** Counts a point without a source as unknown. The core sends no such points. */
   pointWithoutSource(seq: bigint): void {
     this.#tally.twaps.addUnknown('dataPoints', seq, 1, 'source unspecified')
   }
 
-  /** Judges the TWAP of a point. Call it in the order of the stream. */
+  /** Judges the TWAP of a point. Must be called in the order of the stream. */
   point({ event, position, source, verdict, isMean }: JudgedPoint, known: MarketKnowledge): void {
     this.#judge(
       {
@@ -111,7 +111,7 @@ export class TwapJudge {
     )
   }
 
-  /** Judges the TWAPs of an event that begins a period. Call it after {@link beginPeriod}. */
+  /** Judges the TWAPs of an event that begins a period. Must be called after {@link beginPeriod}. */
   opening(opened: JudgedPeriod, known: MarketKnowledge): void {
     const { event, position } = opened
     for (const { source, verdict } of twapsOf(opened)) {
@@ -130,7 +130,7 @@ export class TwapJudge {
     }
   }
 
-  /** Judges the TWAPs of an event that ends a period. Call it after the period's points are judged. */
+  /** Judges the TWAPs of an event that ends a period. Must be called after its points. */
   closing(closed: JudgedPeriod, lastTimes: LastTimes, known: MarketKnowledge): void {
     const { event, position } = closed
     const end = event.end!
@@ -209,7 +209,7 @@ export class TwapJudge {
   }
 }
 
-/** The TWAPs of a period's event by their source; a source without points has none. */
+/** The TWAPs of a period's event by source; a source without points has none. */
 function twapsOf({ event, verdicts }: JudgedPeriod): { source: 1 | 2; verdict: TwapVerdict | null }[] {
   const sent = [event.externalTwap, event.internalTwap]
   return ([1, 2] as const)

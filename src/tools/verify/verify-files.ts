@@ -19,7 +19,7 @@ export type VerifyFilesOptions = {
   input: EventInput
   method: TwapMethod
   filter: VerifyFilter
-  /** Funding parameters that count instead of those of market events; none by default. */
+  /** Funding parameters that replace those of market events; none by default. */
   parameters?: GivenParameters
   log: Logger
   signal: AbortSignal
@@ -29,7 +29,7 @@ export type VerifyFilesOptions = {
 /** The results, the truncated files, and the error that stopped the reading, if any. */
 type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
 
-/** Reasons of skipped events that no TWAP depends on. */
+/** Reasons of left-out events on which no TWAP depends. */
 const HARMLESS: readonly LeftOutReason[] = [
   'invalid market ID',
   'invalid party ID',
@@ -38,7 +38,7 @@ const HARMLESS: readonly LeftOutReason[] = [
   'unknown asset status',
 ]
 
-/** Reasons of skipped market events that might have changed funding parameters. */
+/** Reasons of left-out market events that may have changed funding parameters. */
 const OF_PARAMETERS: readonly LeftOutReason[] = [
   'invalid asset ID',
   'unknown market state',
@@ -47,7 +47,7 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
   'text of more than 1,024 characters',
 ]
 
-/** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
+/** Recalculates the TWAPs in event files, each from the events before it. One period of each market is in memory. */
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
   const { input, method, filter, log, signal } = options
   const tally = new Tally(filter)
@@ -56,7 +56,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   const parametersOf = withGiven((marketId) => markets.of(marketId), options.parameters ?? {})
   let lastHeight: bigint | null = null
   let isDamaged = false
-  /** Whether a skipped event of the block might have changed funding parameters. */
+  /** Whether a left-out event of the block may have changed funding parameters. */
   let mayMissParameters = false
 
   const runOf = (marketId: string) =>
@@ -79,7 +79,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     lastHeight = height
     takeEvents(block, isIncomplete || isDamaged || mayMissParameters)
     takePayments(block, isIncomplete || isDamaged)
-    // The block's missing events may be anywhere in it.
+    // The missing events may be anywhere in the block.
     if (isIncomplete || isDamaged) forgetAll()
     isDamaged = false
     mayMissParameters = false

@@ -19,17 +19,17 @@ import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from '.
 type VerifyStoreOptions = {
   method: TwapMethod
   filter: VerifyFilter
-  /** Funding parameters that count instead of those that the store holds. */
+  /** Funding parameters that replace the stored ones. */
   parameters?: GivenParameters
   signal: AbortSignal
   onProgress?: VerifyProgress
 }
 
 /**
- * Recomputes the TWAPs of a store in one snapshot, market by market and period by period. If data may be missing, an
+ * Recalculates the TWAPs of a store in one snapshot, market by market and period by period. If data may be missing, an
  * unexpected TWAP is unknown: after a gap, after pruned points, and if it depends on market data, which are not stored.
  *
- * @throws {StoreError} if there is no store, or it is not of this program's schema.
+ * @throws {StoreError} if there is no store, or its schema is not this program's.
  */
 export async function verifyStore(store: StoreAdmin, options: VerifyStoreOptions): Promise<VerifyReport> {
   await refuseOldSchema(store)
@@ -52,7 +52,7 @@ export async function verifyStore(store: StoreAdmin, options: VerifyStoreOptions
   return tally.report()
 }
 
-/** The parameters of the latest event of each perpetual market: earlier ones are not kept. */
+/** The parameters in the latest event of each perpetual market; earlier events are not stored. */
 async function storedParameters(reader: TableReader): Promise<ParameterSource> {
   const table = tableOf('instruments')
   const markets = new Map<string, { parameters: FundingParameters; from: EventPosition }>()
@@ -81,7 +81,7 @@ async function storedParameters(reader: TableReader): Promise<ParameterSource> {
   }
 }
 
-/** Null if no block is held. */
+/** Null if no block is stored. */
 async function readStream(reader: TableReader): Promise<StoredStream | null> {
   const coverage = await reader.run(readCoverage())
   if (coverage === null) return null
@@ -93,7 +93,9 @@ async function readStream(reader: TableReader): Promise<StoredStream | null> {
   }
 }
 
-/** Ids of the markets with periods or points; their numbers in the store, null if no point was ever held. */
+/**
+ * The ids of markets with periods or points, and their numbers in the store; null for a market that has never had a point.
+ */
 async function storedMarkets(
   reader: TableReader,
   { marketId }: VerifyFilter,
