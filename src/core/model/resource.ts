@@ -37,7 +37,7 @@ type Storage = {
    * The rows are in several series, each in key order, which a filter's column distinguishes. It precedes the key in the
    * table. A page without that filter merges one page of each.
    */
-  runs?: { filter: FilterName; values: readonly string[] }
+  series?: { filter: FilterName; values: readonly string[] }
   /** A table with the `first_timestamp` and `last_timestamp` of the rows for each market and value of a column. */
   span?: { column: string; table: string }
   /**

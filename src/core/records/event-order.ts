@@ -24,19 +24,19 @@ export async function orderEventFiles(
 ): Promise<EventPath[]> {
   if (files.length < 2) return [...files]
   const ordered: EventPath[] = []
-  let run: { file: EventPath; start: FileStart }[] = []
-  const endRun = () => {
-    run.sort((a, b) => compareStarts(a.start, b.start) || (a.file.path < b.file.path ? -1 : 1))
-    ordered.push(...run.map(({ file }) => file))
-    run = []
+  let sortable: { file: EventPath; start: FileStart }[] = []
+  const sortAndAdd = () => {
+    sortable.sort((a, b) => compareStarts(a.start, b.start) || (a.file.path < b.file.path ? -1 : 1))
+    ordered.push(...sortable.map(({ file }) => file))
+    sortable = []
   }
   for (const file of files) {
     if (isReadOnce(file.path)) {
-      endRun()
+      sortAndAdd()
       ordered.push(file)
-    } else run.push({ file, start: await readStart(file.path, signal) })
+    } else sortable.push({ file, start: await readStart(file.path, signal) })
   }
-  endRun()
+  sortAndAdd()
   return ordered
 }
 

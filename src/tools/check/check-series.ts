@@ -4,7 +4,7 @@ import { indexAt } from '#core/domain/series'
 import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'
 import { type BucketRow, bucketRows } from '#core/store/charts/build-series'
 import { type BuiltSeries, readBuiltSeries } from '#core/store/queries/built-series'
-import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/queries/counted-points'
+import { type MarketSeries, SOURCE_NUMBERS } from '#core/store/queries/counted-points'
 import { rowsUnder, type TextCell, tableOf } from '#core/store/schema/tables'
 import { walkTable } from '#core/store/walk-table'
 import { compareTables, describeRow, inOneChunk, tableRules } from './compare-tables.ts'
@@ -22,20 +22,20 @@ const RULES = tableRules(SERIES)
 export async function checkSeries(checking: Checking, market: TextCell): Promise<number> {
   let rows = 0
   for (const source of SOURCE_NUMBERS) {
-    const run = { market: BigInt(market!), source }
-    const built = await checking.reader.run(readBuiltSeries(run))
-    for (const level of LEVELS) rows += await checkLevel(checking, run, level, built)
+    const series = { market: BigInt(market!), source }
+    const built = await checking.reader.run(readBuiltSeries(series))
+    for (const level of LEVELS) rows += await checkLevel(checking, series, level, built)
   }
   return rows
 }
 
 async function checkLevel(
   { reader, problems, signal }: Checking,
-  run: SeriesRun,
+  series: MarketSeries,
   level: Level,
   built: BuiltSeries,
 ): Promise<number> {
-  const key = [String(run.market), String(run.source), String(level.seconds)]
+  const key = [String(series.market), String(series.source), String(level.seconds)]
   const to = indexAt(built.to, level.seconds / BASE.seconds)
   const stale = bucketRanges(level, built.stale).map(({ from, to }) => ({ from, to: to - 1n }))
   const inOthers = level === BASE ? 'in a calculation from its points' : 'in a calculation from shorter ones'
@@ -45,7 +45,7 @@ async function checkLevel(
     for (const part of without([{ from, to: end - 1n }], stale)) {
       const calculated: TextCell[][] = []
       const range = { from: part.from, to: part.to + 1n }
-      await reader.run(bucketRows(run, level, range, (row) => calculated.push(bucketCells(row))))
+      await reader.run(bucketRows(series, level, range, (row) => calculated.push(bucketCells(row))))
       const storedPart = stored.filter((row) => bucketStart(row) >= part.from && bucketStart(row) <= part.to)
       await compareTables(SERIES, inOneChunk(storedPart), inOneChunk(calculated), inOthers, RULES, problems)
     }

@@ -64,14 +64,14 @@ function encodePoint(marketId: string | null, row: Row | Key): string {
  * @param source the source as a number, or the name of its column
  */
 function pointSql(source: string): string {
-  const run = Number(source)
+  const number = Number(source)
   const letter = (letters: string): string => {
-    const known = letters[run]
-    if (known !== undefined) return `'${known}'`
+    const letterOfNumber = letters[number]
+    if (letterOfNumber !== undefined) return `'${letterOfNumber}'`
     const [none, external, internal] = letters
     return `case ${source} when 2 then '${internal}' when 1 then '${external}' else '${none}' end`
   }
-  const added = Number.isNaN(run) ? `${7 * MODULUS} + ${source} * 13` : String(7 * MODULUS + run * 13)
+  const added = Number.isNaN(number) ? `${7 * MODULUS} + ${source} * 13` : String(7 * MODULUS + number * 13)
   const check = `1000 + (timestamp % ${MODULUS} * 7 + seq % ${MODULUS} * 31 + ${added}) % ${MODULUS}`
   return `${check}, case when timestamp % ${SECOND} = 0 and timestamp >= ${FIRST_IN_SECONDS}
     then (timestamp / ${SECOND}) || ${letter(LETTERS)}

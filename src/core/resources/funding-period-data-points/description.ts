@@ -28,7 +28,7 @@ export const fundingPeriodDataPoints = defineResource({
     scopeBy: 'number',
     // Real markets have dozens or hundreds of internal points for each external one, and an oracle may be silent for
     // months. As the source precedes the key, a page of one source reads only that source's rows.
-    runs: { filter: 'source', values: ['0', '1', '2'] },
+    series: { filter: 'source', values: ['0', '1', '2'] },
     // The points of a funding period are adjacent, so its span limits how many others are read.
     span: { column: 'seq', table: 'funding_period_spans' },
     hasBlockSpans: true,

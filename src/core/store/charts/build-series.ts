@@ -24,7 +24,7 @@ import { builtSeriesTable, seriesTable } from '../../resources/funding-period-da
 import type { Query } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
 import { readBuiltSeries } from '../queries/built-series.ts'
-import { readCounted, readEnds, type SeriesRun } from '../queries/counted-points.ts'
+import { type MarketSeries, readCounted, readEnds } from '../queries/counted-points.ts'
 import { asMutation, type Mutation, type Write } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
@@ -53,43 +53,43 @@ const DELETE_MARK = `
   delete from funding_period_series_stale where market = $1 and source = $2 and id = $3`
 
 /**
- * Locks a run's series until the transaction ends: others that build it, or mark it outside its writer's commits, wait. It
+ * Locks a series until the transaction ends: others that build it, or mark it outside its writer's commits, wait. It
  * changes nothing.
  */
-export function lockSeries({ market, source }: SeriesRun): Write {
+export function lockSeries({ market, source }: MarketSeries): Write {
   return { text: LOCK_SERIES, values: [[market, source]] }
 }
 
 /**
- * Builds the stale buckets of a run, and all that its last point has completed. Answers to readers do not change. Only the
+ * Builds the stale buckets of a series, and all that its last point has completed. Answers to readers do not change. Only the
  * writer of points may advance the built end, because others do not see points that are being written.
  *
  * @param onPoint called with each point read
  *
  * @returns the first of the shortest buckets that is not built
  */
-export function* buildSeries(run: SeriesRun, onPoint?: () => void): Mutation<bigint> {
-  const ends = yield* asMutation(readEnds(run))
-  return yield* buildUpTo(run, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
+export function* buildSeries(series: MarketSeries, onPoint?: () => void): Mutation<bigint> {
+  const ends = yield* asMutation(readEnds(series))
+  return yield* buildUpTo(series, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
 }
 
-/** Builds the stale buckets of a run. It may run beside a writer of points. */
-export function* rebuildSeries(run: SeriesRun): Mutation<void> {
-  yield* buildUpTo(run, FIRST_BASE)
+/** Builds the stale buckets of a series. It may work beside a writer of points. */
+export function* rebuildSeries(series: MarketSeries): Mutation<void> {
+  yield* buildUpTo(series, FIRST_BASE)
 }
 
-function* buildUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Mutation<bigint> {
-  const { market, source } = run
-  yield lockSeries(run)
-  const built = yield* asMutation(readBuiltSeries(run))
+function* buildUpTo(series: MarketSeries, closed: bigint, onPoint = () => {}): Mutation<bigint> {
+  const { market, source } = series
+  yield lockSeries(series)
+  const built = yield* asMutation(readBuiltSeries(series))
   const to = closed > built.to ? closed : built.to
   const changed = [...built.stale]
   if (to > built.to) changed.push({ from: built.to, to })
   if (changed.length === 0) return to
   for (const level of LEVELS) {
     for (const range of closedRanges(level, changed, to)) {
-      yield { text: DELETE_BUCKETS, values: [[...cells(run, level), range.from, range.to]] }
-      yield* writing((add) => bucketRows(run, level, range, add, onPoint))
+      yield { text: DELETE_BUCKETS, values: [[...cells(series, level), range.from, range.to]] }
+      yield* writing((add) => bucketRows(series, level, range, add, onPoint))
     }
   }
   yield { table: builtSeriesTable, rows: [{ market, source: Number(source), made_to: to }] }
@@ -126,7 +126,7 @@ function* writing(query: (add: (row: BucketRow) => void) => Query<void>): Mutati
  * @param add called with each bucket once it is complete
  */
 export function* bucketRows(
-  run: SeriesRun,
+  series: MarketSeries,
   level: Level,
   range: BucketRange,
   add: (row: BucketRow) => void,
@@ -135,14 +135,14 @@ export function* bucketRows(
   let index = 0n
   let bucket: Bucket | null = null
   const begin = (next: bigint, begun: Bucket | null) => {
-    if (bucket !== null) add(bucketRow(run, level, index, bucket))
+    if (bucket !== null) add(bucketRow(series, level, index, bucket))
     index = next
     bucket = begun
   }
   if (level.of === null) {
     let end = MIN_INT64
     yield* readCounted(
-      run,
+      series,
       { from: range.from * level.nanoseconds, to: range.to * level.nanoseconds },
       (point) => {
         onPoint()
@@ -157,7 +157,7 @@ export function* bucketRows(
     let rows: readonly Row[]
     do {
       const ends = [from, range.to * parts]
-      rows = yield { text: READ_SHORTER_BUCKETS, values: [...cells(run, level.of), ...ends] }
+      rows = yield { text: READ_SHORTER_BUCKETS, values: [...cells(series, level.of), ...ends] }
       for (const row of rows) {
         const part = BigInt(row[0]!)
         const longer = indexAt(part, parts)
@@ -170,11 +170,11 @@ export function* bucketRows(
   begin(0n, null)
 }
 
-function bucketRow(run: SeriesRun, level: Level, index: bigint, bucket: Bucket): BucketRow {
+function bucketRow(series: MarketSeries, level: Level, index: bigint, bucket: Bucket): BucketRow {
   const { seq, count, price, twap } = bucket
   return {
-    market: run.market,
-    source: Number(run.source),
+    market: series.market,
+    source: Number(series.source),
     seconds: level.seconds,
     bucket: index,
     points: BigInt(count),
@@ -190,7 +190,7 @@ function bucketRow(run: SeriesRun, level: Level, index: bigint, bucket: Bucket):
   }
 }
 
-const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]
+const cells = ({ market, source }: MarketSeries, { seconds }: Level): bigint[] => [market, source, seconds]
 
 /** A bucket from a row of {@link READ_SHORTER_BUCKETS}. */
 function bucketFrom([, seq, points, ...texts]: Row): Bucket {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { nearestInt64 } from '../../domain/integers.ts'
 import { BASE, type BucketRange, baseAt, bucketRanges } from '../../domain/series-levels.ts'
 import { seriesStaleTable } from '../../resources/funding-period-data-points/table.ts'
-import type { SeriesRun } from '../queries/counted-points.ts'
+import type { MarketSeries } from '../queries/counted-points.ts'
 import type { Mutation } from '../queries-protocol.ts'
 
 /** Changes are joined to one range if no more buckets than this are between them. */
@@ -14,19 +14,22 @@ const MOST_RANGES = 16
 /** Reading one range takes about as long as reading this many points. */
 const POINTS_OF_RANGE = 1_000
 
-/** The number of a run's points between two times, of which the first is included. */
+/** The number of a series' points between two times, of which the first is included. */
 export const COUNT_POINTS = `
   select count(*) from funding_period_data_points
   where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4`
 
 /**
- * Marks the buckets that have become stale because points of a run have changed.
+ * Marks the buckets that have become stale because points of a series have changed.
  *
  * @param timestamps times of points that are new, changed or deleted, ascending, all in built buckets
  *
  * @returns the number of points that readers read instead, plus what reading their ranges costs in points
  */
-export function* markStale({ market, source }: SeriesRun, timestamps: readonly bigint[]): Mutation<number> {
+export function* markStale(
+  { market, source }: MarketSeries,
+  timestamps: readonly bigint[],
+): Mutation<number> {
   const stale = staleRanges(timestamps)
   yield {
     table: seriesStaleTable,

@@ -2,46 +2,46 @@ import { MAX_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
 import { builtSeriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { Query } from '../pages/page.ts'
-import type { SeriesRun } from '../queries/counted-points.ts'
+import type { MarketSeries } from '../queries/counted-points.ts'
 import { readMarketNumbers } from '../queries/ids.ts'
 import { asMutation, type Mutation, runTogether } from '../queries-protocol.ts'
 import { buildSeries } from './build-series.ts'
 import { COUNT_POINTS } from './stale-series.ts'
 
-/** What a writer knows of a run. */
-type UnbuiltRun = {
-  run: SeriesRun
+/** The state of a series, as its writer knows it. */
+type SeriesState = {
+  series: MarketSeries
   /** The first of the shortest buckets that is not built. */
   builtTo: bigint
   /** Upper bound of the points that readers read in addition to buckets, without those of the bucket after the last built one. */
   points: number
 }
 
-/** A run with fewer unbuilt points is left for later: its chart takes a few milliseconds longer. */
+/** A series with fewer unbuilt points is left for later: its chart takes a few milliseconds longer. */
 const LEAST_POINTS = 4_000
 
-/** A run with more unbuilt points is built before the next commit, after which it has at most 40,000. */
+/** A series with more unbuilt points is built before the next commit, after which it has at most 40,000. */
 const MOST_POINTS = 20_000
 
 /** Points of one transaction, which then delays other writers no longer than a commit does. */
 const BUILT_TOGETHER = 20_000
 
 /**
- * How far the series of the runs of one writer are built, so that it knows which ones are due. Only the writer of points
+ * How far the series of one writer are built, so that it knows which ones are due. Only the writer of points
  * advances that. After an error the writer calls `clear`, and the state is read from the store again.
  */
 export type UnbuiltSeries = {
   /** Forgets everything. To be called after an error: the transaction may have been rolled back. */
   clear(): void
   /**
-   * Reads the state of runs that it does not know, before points are written to them. The first call also reads the runs
-   * with stale buckets that an interrupted process has left.
+   * Reads the state of series that it does not know, before points are written to them. The first call also reads the
+   * series with stale buckets that an interrupted process has left.
    */
-  learn(runs: readonly SeriesRun[]): Mutation
-  /** The first of the shortest buckets of a run that is not built. `learn` must have read the run. */
-  builtTo(run: SeriesRun): bigint
-  /** Counts unbuilt points of a run that `learn` has read: new ones, and those in buckets that have become stale. */
-  note(run: SeriesRun, points: number): void
+  learn(allSeries: readonly MarketSeries[]): Mutation
+  /** The first of the shortest buckets of a series that is not built. `learn` must have read the series. */
+  builtTo(series: MarketSeries): bigint
+  /** Counts unbuilt points of a series that `learn` has read: new ones, and those in buckets that have become stale. */
+  note(series: MarketSeries, points: number): void
   /**
    * Builds the series that are due, or all, in groups of about 20,000 points, each in its own transaction.
    *
@@ -55,10 +55,10 @@ export type UnbuiltSeries = {
   ): Promise<void>
 }
 
-/** The unbuilt series of a writer, which knows no run yet. */
+/** The unbuilt series of a writer, which knows none yet. */
 export function createUnbuiltSeries(): UnbuiltSeries {
-  const states = new Map<string, UnbuiltRun>()
-  const due = new Set<UnbuiltRun>()
+  const states = new Map<string, SeriesState>()
+  const due = new Set<SeriesState>()
   let knowsStale = false
 
   function clear(): void {
@@ -67,30 +67,30 @@ export function createUnbuiltSeries(): UnbuiltSeries {
     knowsStale = false
   }
 
-  function* learn(runs: readonly SeriesRun[]): Mutation {
-    const staleRuns = knowsStale ? [] : yield* asMutation(readRuns(READ_STALE_RUNS))
+  function* learn(allSeries: readonly MarketSeries[]): Mutation {
+    const staleSeries = knowsStale ? [] : yield* asMutation(readSeriesIn(READ_STALE_SERIES))
     knowsStale = true
-    const unknownRuns = new Map<string, SeriesRun>()
-    for (const run of [...runs, ...staleRuns]) {
-      const key = runKey(run)
-      if (!states.has(key)) unknownRuns.set(key, run)
+    const unknownSeries = new Map<string, MarketSeries>()
+    for (const series of [...allSeries, ...staleSeries]) {
+      const key = seriesKey(series)
+      if (!states.has(key)) unknownSeries.set(key, series)
     }
-    for (const state of yield* readStates([...unknownRuns.values()])) {
-      states.set(runKey(state.run), state)
-      note(state.run, 0)
+    for (const state of yield* readStates([...unknownSeries.values()])) {
+      states.set(seriesKey(state.series), state)
+      note(state.series, 0)
     }
   }
 
   function* learnAll(): Mutation {
-    yield* learn(yield* asMutation(readRuns(READ_BEGUN_RUNS)))
+    yield* learn(yield* asMutation(readSeriesIn(READ_BEGUN_SERIES)))
   }
 
-  function builtTo(run: SeriesRun): bigint {
-    return states.get(runKey(run))!.builtTo
+  function builtTo(series: MarketSeries): bigint {
+    return states.get(seriesKey(series))!.builtTo
   }
 
-  function note(run: SeriesRun, points: number): void {
-    const state = states.get(runKey(run))!
+  function note(series: MarketSeries, points: number): void {
+    const state = states.get(seriesKey(series))!
     state.points += points
     if (state.points >= LEAST_POINTS) due.add(state)
   }
@@ -111,10 +111,10 @@ export function createUnbuiltSeries(): UnbuiltSeries {
     }
   }
 
-  /** The runs to be built now, most points first: all, or the first group and every run with more than MOST_POINTS. */
-  function groupsOf(which: 'due' | 'all'): UnbuiltRun[][] {
+  /** The series to be built now, most points first: all, or the first group and every one with more than MOST_POINTS. */
+  function groupsOf(which: 'due' | 'all'): SeriesState[][] {
     const chosen = which === 'all' ? [...states.values()].filter(({ points }) => points > 0) : [...due]
-    const groups: UnbuiltRun[][] = []
+    const groups: SeriesState[][] = []
     let points = BUILT_TOGETHER
     for (const state of chosen.sort((a, b) => b.points - a.points)) {
       if (points >= BUILT_TOGETHER) {
@@ -131,20 +131,20 @@ export function createUnbuiltSeries(): UnbuiltSeries {
   return { clear, learn, builtTo, note, build }
 }
 
-function* buildOne(state: UnbuiltRun): Mutation {
-  state.builtTo = yield* buildSeries(state.run)
+function* buildOne(state: SeriesState): Mutation {
+  state.builtTo = yield* buildSeries(state.series)
   state.points = 0
 }
 
-const READ_STALE_RUNS = `
+const READ_STALE_SERIES = `
   select distinct cast(market as text), cast(source as text) from funding_period_series_stale where market = $1`
 
-/** Runs that have points: each gets a row with its first points. */
-const READ_BEGUN_RUNS = `
+/** Series that have points: each gets a row with its first points. */
+const READ_BEGUN_SERIES = `
   select cast(market as text), cast(source as text) from funding_period_series_made where market = $1`
 
-/** The runs of all markets that a statement returns for the number of one. */
-function* readRuns(text: string): Query<SeriesRun[]> {
+/** The series of all markets that a statement returns for the number of one. */
+function* readSeriesIn(text: string): Query<MarketSeries[]> {
   const markets = yield* readMarketNumbers()
   const rows = yield { text, each: markets.map((market) => [market]) }
   return rows.map(([market, source]) => ({ market: BigInt(market!), source: BigInt(source!) }))
@@ -155,13 +155,13 @@ const READ_BUILT_TO = `
     select count(*) from funding_period_series_stale where market = $1 and source = $2
   ) from funding_period_series_made where market = $1 and source = $2`
 
-/** Reads the state of runs. A run without a row gets one, which those that change points lock. */
-function* readStates(runs: readonly SeriesRun[]): Mutation<UnbuiltRun[]> {
-  const storedStates = yield { text: READ_BUILT_TO, values: runs.map(runValues) }
-  const states = runs.map((run, index): UnbuiltRun => {
+/** Reads the state of series. A series without a row gets one, which those that change points lock. */
+function* readStates(allSeries: readonly MarketSeries[]): Mutation<SeriesState[]> {
+  const storedStates = yield { text: READ_BUILT_TO, values: allSeries.map(seriesValues) }
+  const states = allSeries.map((series, index): SeriesState => {
     const [builtTo, staleRanges] = storedStates[index]![0] ?? []
     return {
-      run,
+      series,
       builtTo: builtTo == null ? FIRST_BASE : BigInt(builtTo),
       points: Number(staleRanges ?? 0) > 0 ? MOST_POINTS : 0,
     }
@@ -169,7 +169,7 @@ function* readStates(runs: readonly SeriesRun[]): Mutation<UnbuiltRun[]> {
   const newStates = states.filter((_, index) => storedStates[index]!.length === 0)
   yield {
     table: builtSeriesTable,
-    rows: newStates.map(({ run: { market, source }, builtTo }) => ({
+    rows: newStates.map(({ series: { market, source }, builtTo }) => ({
       market,
       source: Number(source),
       made_to: builtTo,
@@ -177,8 +177,8 @@ function* readStates(runs: readonly SeriesRun[]): Mutation<UnbuiltRun[]> {
   }
   const counts = yield {
     text: COUNT_POINTS,
-    values: states.map(({ run, builtTo }) => [
-      ...runValues(run),
+    values: states.map(({ series, builtTo }) => [
+      ...seriesValues(series),
       nearestInt64(builtTo * BASE.nanoseconds),
       MAX_INT64,
     ]),
@@ -187,5 +187,5 @@ function* readStates(runs: readonly SeriesRun[]): Mutation<UnbuiltRun[]> {
   return states
 }
 
-const runKey = ({ market, source }: SeriesRun) => `${market} ${source}`
-const runValues = ({ market, source }: SeriesRun): bigint[] => [market, source]
+const seriesKey = ({ market, source }: MarketSeries) => `${market} ${source}`
+const seriesValues = ({ market, source }: MarketSeries): bigint[] => [market, source]

@@ -100,18 +100,19 @@ export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): 
  */
 export type ScanPart = {
   /** The value of the column that distinguishes series, if the resource has series. */
-  run?: string
+  series?: string
   /** For each filter, by its name, the first of its columns that matches. */
   matching: Readonly<Record<string, number>>
 }
 
 function scanParts({ resource: { storage, filters }, selection }: Scan): ScanPart[] {
-  const { runs } = storage
-  const run = runs && selection[runs.filter]
-  let parts: ScanPart[] =
-    runs === undefined
-      ? [{ matching: {} }]
-      : (run === undefined ? runs.values : [String(run)]).map((value) => ({ run: value, matching: {} }))
+  const { series } = storage
+  const selected = series && selection[series.filter]
+  let parts: ScanPart[] = [{ matching: {} }]
+  if (series !== undefined) {
+    const values = selected === undefined ? series.values : [String(selected)]
+    parts = values.map((value) => ({ series: value, matching: {} }))
+  }
   for (const { name, columns } of filters) {
     if (columns.length === 1 || selection[name] === undefined) continue
     parts = parts.flatMap((part) =>
@@ -130,15 +131,15 @@ const WITHIN_ALL_ROWS: Within = { part: { matching: {} }, ...POSTGRES_HINTS }
 export function filterConditions(
   { resource, selection }: Pick<Scan, 'resource' | 'selection'>,
   placeholderOf: (filter: FilterName) => string,
-  { part: { run, matching }, few, most }: Within = WITHIN_ALL_ROWS,
+  { part: { series: ofPart, matching }, few, most }: Within = WITHIN_ALL_ROWS,
 ): string[] {
-  const { runs } = resource.storage
+  const { series } = resource.storage
   const conditions: string[] = []
   // Of two indexes whose columns few rows match, SQLite may read either.
   const hasRare = resource.filters.some(({ name, isRare }) => isRare && selection[name] !== undefined)
   for (const filter of resource.filters) {
     const { name, columns, operator, isRare = false } = filter
-    if (selection[name] === undefined || (name === runs?.filter && run !== undefined)) continue
+    if (selection[name] === undefined || (name === series?.filter && ofPart !== undefined)) continue
     const placeholder = placeholderOf(name)
     const hinted = operator === '=' && (isRare || !hasRare) ? few : most
     const at = matching[name]
@@ -152,7 +153,7 @@ export function filterConditions(
     }
   }
   // A literal tells the planner that there is one value.
-  if (run !== undefined) conditions.push(`${FILTERS[runs!.filter].columns[0]} = ${run}`)
+  if (ofPart !== undefined) conditions.push(`${FILTERS[series!.filter].columns[0]} = ${ofPart}`)
   return conditions
 }
 

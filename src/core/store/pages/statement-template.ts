@@ -43,7 +43,7 @@ export function shapeOf({ resource, selection, lower, upper, descending }: Scan)
   let shape = `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive}`
   for (const { name } of resource.filters) {
     const value = selection[name]
-    shape += ` ${name === resource.storage.runs?.filter ? value : value === undefined}`
+    shape += ` ${name === resource.storage.series?.filter ? value : value === undefined}`
   }
   return shape
 }

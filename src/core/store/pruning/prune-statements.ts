@@ -3,7 +3,7 @@ import type { PointKey } from '../../domain/series.ts'
 import type { KeyValue } from '../../model/resource.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { Statement } from '../pages/statement.ts'
-import type { SeriesRun } from '../queries/counted-points.ts'
+import type { MarketSeries } from '../queries/counted-points.ts'
 import type { Mutation, Write } from '../queries-protocol.ts'
 import { type PrunedTable, rangeClauses } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
@@ -68,7 +68,7 @@ export function deleteRows(
  */
 export function nextPoints(
   { by, before }: PruneBound,
-  { market, source }: SeriesRun,
+  { market, source }: MarketSeries,
   after: PointKey | null,
   limit: number,
 ): Statement {
@@ -88,7 +88,7 @@ export function nextPoints(
  */
 export function oldPoints(
   { by, before }: PruneBound,
-  { market, source }: SeriesRun,
+  { market, source }: MarketSeries,
   after: PointKey | null,
   last: PointKey,
   seqs: readonly bigint[],
@@ -129,7 +129,7 @@ function edge(aggregate: 'min' | 'max'): string {
 /**
  * Locks the spans of periods with points between two times until the transaction ends, so that nobody else changes them.
  */
-export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): Write {
+export function lockSpans({ market }: MarketSeries, first: bigint, last: bigint): Write {
   return {
     text: `update funding_period_spans set points = points
       where market = $1 and first_timestamp <= $2 and last_timestamp >= $3`,
@@ -141,7 +141,7 @@ export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): W
  * Subtracts deleted points from the spans of their periods, and deletes empty spans. The points are given by the seqs of
  * their periods.
  */
-export function* shrinkSpans({ market }: SeriesRun, gone: readonly bigint[]): Mutation {
+export function* shrinkSpans({ market }: MarketSeries, gone: readonly bigint[]): Mutation {
   const bySeq = Map.groupBy(gone, (seq) => seq)
   yield {
     text: `update funding_period_spans as span set points = span.points - $3,

@@ -7,7 +7,7 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import { lockSeries, rebuildSeries } from '../charts/build-series.ts'
 import { markStale } from '../charts/stale-series.ts'
 import { readBuiltSeries } from '../queries/built-series.ts'
-import { type SeriesRun, SOURCE_NUMBERS } from '../queries/counted-points.ts'
+import { type MarketSeries, SOURCE_NUMBERS } from '../queries/counted-points.ts'
 import { asMutation, type Mutation } from '../queries-protocol.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../schema/tables.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
@@ -97,13 +97,13 @@ export async function pruneStore(
     }
     for (const [number] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
       for (const source of SOURCE_NUMBERS) {
-        const run = { market: BigInt(number!), source }
+        const series = { market: BigInt(number!), source }
         let stale = 0
         await walk<PointKey>(dataPointTable.counted!, async (after) => {
-          const chunk = await prunePoints(upkeep, bound, run, after, isDryRun)
+          const chunk = await prunePoints(upkeep, bound, series, after, isDryRun)
           stale += isDryRun ? 0 : chunk.rows
           if (stale < (chunk.last === null ? 1 : MOST_STALE)) return chunk
-          await rebuild(upkeep, run)
+          await rebuild(upkeep, series)
           stale = 0
           return chunk
         })
@@ -133,9 +133,9 @@ async function pruneRows(
   return { rows, last: next }
 }
 
-async function rebuild(upkeep: Upkeep, run: SeriesRun): Promise<void> {
+async function rebuild(upkeep: Upkeep, series: MarketSeries): Promise<void> {
   await upkeep.write(function* () {
-    yield* rebuildSeries(run)
+    yield* rebuildSeries(series)
     // Answers do not change.
     return 0
   })
@@ -145,11 +145,11 @@ async function rebuild(upkeep: Upkeep, run: SeriesRun): Promise<void> {
 async function prunePoints(
   upkeep: Upkeep,
   bound: PruneBound,
-  run: SeriesRun,
+  series: MarketSeries,
   after: PointKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<PointKey>> {
-  const found = await upkeep.read(nextPoints(bound, run, after, PRUNE_CHUNK_ROWS))
+  const found = await upkeep.read(nextPoints(bound, series, after, PRUNE_CHUNK_ROWS))
   const [timestamp, seq] = (found.at(-1) ?? []) as string[]
   if (timestamp === undefined) return { rows: 0, last: null }
   const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
@@ -160,25 +160,25 @@ async function prunePoints(
   const rows = await upkeep.write(function* (): Mutation<number> {
     // Locked before rows of a period are deleted: a writer that adds points to the period changes the span later, and waits
     // there.
-    yield lockSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
-    yield lockSeries(run)
+    yield lockSpans(series, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
+    yield lockSeries(series)
     // Read again, now that nobody can add points to these periods: the marks must cover every deleted point.
-    const going = oldPoints(bound, run, after, last, seqs)
+    const going = oldPoints(bound, series, after, last, seqs)
     const points = (yield going.read)
       .flat()
       .map(([time, seq]) => ({ timestamp: BigInt(time!), seq: BigInt(seq!) }))
       .sort((a, b) => Number(a.timestamp - b.timestamp))
     if (points.length === 0) return 0
-    const built = yield* asMutation(readBuiltSeries(run))
+    const built = yield* asMutation(readBuiltSeries(series))
     const end = built.to * BASE.nanoseconds
     yield* markStale(
-      run,
+      series,
       points.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end),
     )
     yield going.delete
     yield noteBound(bound)
     yield* shrinkSpans(
-      run,
+      series,
       points.map(({ seq }) => seq),
     )
     return points.length

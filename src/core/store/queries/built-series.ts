@@ -1,8 +1,8 @@
 import { BASE, type BucketRange, bucketRanges, FIRST_BASE } from '../../domain/series-levels.ts'
 import type { Query } from '../pages/page.ts'
-import type { SeriesRun } from './counted-points.ts'
+import type { MarketSeries } from './counted-points.ts'
 
-/** How far a run's series is built: all buckets before `to`, an index of the shortest buckets, except stale ones. */
+/** How far a series is built: all buckets before `to`, an index of the shortest buckets, except stale ones. */
 export type BuiltSeries = {
   to: bigint
   /** Stale ranges, ascending, without overlap. */
@@ -17,8 +17,8 @@ const READ_BUILT = `
     on stale.market = $1 and stale.source = $2
   where made.market = $1 and made.source = $2`
 
-/** Reads how far a run's series is built: nothing of it, if its writer has stored nothing. */
-export function* readBuiltSeries({ market, source }: SeriesRun): Query<BuiltSeries> {
+/** Reads how far a series is built: nothing of it, if its writer has stored nothing. */
+export function* readBuiltSeries({ market, source }: MarketSeries): Query<BuiltSeries> {
   const rows = yield { text: READ_BUILT, values: [market, source] }
   const marked = rows.filter(([, id]) => id !== null)
   return {

@@ -4,8 +4,8 @@ import type { Row } from '../../model/resource.ts'
 import type { Query } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 
-/** The series of one source of a market, named by the market's number in the store. */
-export type SeriesRun = { market: bigint; source: bigint }
+/** The series of one source of a market, which is named by its number in the store. */
+export type MarketSeries = { market: bigint; source: bigint }
 
 /** Every source of data points. */
 export const SOURCE_NUMBERS: readonly bigint[] = [0n, 1n, 2n]
@@ -38,11 +38,11 @@ export const READ_LAST_TIMESTAMP = readEnd('desc')
 type TimeRange = { from: bigint; to: bigint }
 
 /**
- * Reads the points of a run that count, in `from <= timestamp < to` and in order, and passes each to `add`. Of several
+ * Reads the points of a series that count, in `from <= timestamp < to` and in order, and passes each to `add`. Of several
  * points with one timestamp the one with the lowest seq counts: the others are copies, carried over into later periods.
  */
 export function* readCounted(
-  { market, source }: SeriesRun,
+  { market, source }: MarketSeries,
   { from, to }: TimeRange,
   add: (point: SeriesPoint) => void,
 ): Query<void> {
@@ -63,8 +63,8 @@ export function* readCounted(
   }
 }
 
-/** The times of a run's first and last point; null if it has none. */
-export function* readEnds({ market, source }: SeriesRun): Query<{ first: bigint; last: bigint } | null> {
+/** The times of a series' first and last point; null if it has none. */
+export function* readEnds({ market, source }: MarketSeries): Query<{ first: bigint; last: bigint } | null> {
   const [first] = yield { text: READ_FIRST_TIMESTAMP, values: [market, source] }
   const [last] = yield { text: READ_LAST_TIMESTAMP, values: [market, source] }
   return first === undefined ? null : { first: BigInt(first[0]!), last: BigInt(last![0]!) }

@@ -19,7 +19,7 @@ import {
 import type { Query, StoreHead } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 import { type BuiltSeries, readBuiltSeries } from './built-series.ts'
-import { listsOf, readCounted, readEnds, type SeriesRun, SOURCE_NUMBERS } from './counted-points.ts'
+import { listsOf, type MarketSeries, readCounted, readEnds, SOURCE_NUMBERS } from './counted-points.ts'
 import { readStoreHead } from './coverage.ts'
 
 /** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */
@@ -63,7 +63,7 @@ const READ_BUCKETS = `
   ) as found`
 
 /**
- * Reads a series; null in an empty store. A bucket is composed of the longest stored buckets that fill it. Where none are
+ * Reads a series; null in an empty store. A bucket is composed of the longest stored buckets that fill it. If none are
  * built, or they are stale, it is composed of shorter ones and points.
  */
 export function* readSeries(query: SeriesQuery): Query<SeriesAt | null> {
@@ -73,15 +73,15 @@ export function* readSeries(query: SeriesQuery): Query<SeriesAt | null> {
   const [number] = yield { text: FIND_MARKET, values: [query.marketId] }
   if (number === undefined) return none
   const market = BigInt(number[0]!)
-  const runs: DatedRun[] = []
+  const allSeries: DatedSeries[] = []
   for (const source of query.source === null ? SOURCE_NUMBERS : [query.source]) {
     const ends = yield* readEnds({ market, source })
     if (ends === null) continue
-    runs.push({ market, source, ...ends })
+    allSeries.push({ market, source, ...ends })
   }
-  if (runs.length === 0) return none
-  const from = query.start ?? least(runs.map(({ first }) => first))
-  const end = query.end ?? greatest(runs.map(({ last }) => last)) + 1n
+  if (allSeries.length === 0) return none
+  const from = query.start ?? least(allSeries.map(({ first }) => first))
+  const end = query.end ?? greatest(allSeries.map(({ last }) => last)) + 1n
   if (from >= end) return none
   const interval = intervalOf(query, from, end)
   if (touched(interval, from, end) > MAX_TOUCHED_BUCKETS) {
@@ -95,24 +95,24 @@ export function* readSeries(query: SeriesQuery): Query<SeriesAt | null> {
     interval,
   }
   const sources: SourceSeries[] = []
-  for (const run of runs) {
-    const buckets = yield* readBuckets(run, range)
-    if (buckets.length > 0) sources.push({ source: run.source, buckets })
+  for (const series of allSeries) {
+    const buckets = yield* readBuckets(series, range)
+    if (buckets.length > 0) sources.push({ source: series.source, buckets })
   }
   return { storeHead, tooShort: null, series: sources.length === 0 ? null : { ...range, sources } }
 }
 
-type AskedRange = { from: bigint; to: bigint; interval: Interval }
+type RequestedRange = { from: bigint; to: bigint; interval: Interval }
 
-/** A run, and the times of its first and last point. */
-type DatedRun = SeriesRun & { first: bigint; last: bigint }
+/** A series, and the times of its first and last point. */
+type DatedSeries = MarketSeries & { first: bigint; last: bigint }
 
 function intervalOf({ by }: SeriesQuery, start: bigint, end: bigint): Interval {
-  const found =
+  const interval =
     'interval' in by
       ? INTERVALS.find(({ name }) => name === by.interval)
       : INTERVALS.find(({ nanoseconds }) => end - start <= by.buckets * nanoseconds)
-  return found ?? INTERVALS.at(-1)!
+  return interval ?? INTERVALS.at(-1)!
 }
 
 /** The number of buckets that a range touches. */
@@ -120,20 +120,20 @@ function touched({ nanoseconds }: Interval, start: bigint, end: bigint): bigint 
   return indexAt(end - 1n, nanoseconds) - indexAt(start, nanoseconds) + 1n
 }
 
-function* readBuckets(run: DatedRun, range: AskedRange): Query<SourceSeries['buckets']> {
+function* readBuckets(series: DatedSeries, range: RequestedRange): Query<SourceSeries['buckets']> {
   const { from, to, interval } = range
   const buckets = new Map<number, Bucket>()
   const length = interval.nanoseconds
-  const at = from > run.first ? from : indexAt(run.first, length) * length
+  const at = from > series.first ? from : indexAt(series.first, length) * length
   const level = LEVELS.findLast(({ nanoseconds }) => length % nanoseconds === 0n) ?? null
   const add = (point: SeriesPoint) => addPoint(buckets, Number((point.timestamp - from) / length), point)
-  if (level === null) yield* readCounted(run, { from: at, to }, add)
+  if (level === null) yield* readCounted(series, { from: at, to }, add)
   else {
-    const built = yield* readBuiltSeries(run)
+    const built = yield* readBuiltSeries(series)
     for (const part of rangeParts(level, { from: baseAt(at), to: baseAt(to) }, built)) {
       const times = { from: part.from * BASE.nanoseconds, to: part.to * BASE.nanoseconds }
-      if (part.level === null) yield* readCounted(run, times, add)
-      else yield* readLevel(run, range, part.level, times, buckets)
+      if (part.level === null) yield* readCounted(series, times, add)
+      else yield* readLevel(series, range, part.level, times, buckets)
     }
   }
   return [...buckets].map(([index, bucket]) => [from + BigInt(index) * length, bucket])
@@ -167,15 +167,15 @@ function* rangeParts(
 }
 
 function* readLevel(
-  { market, source }: DatedRun,
-  { from, interval }: AskedRange,
+  { market, source }: DatedSeries,
+  { from, interval }: RequestedRange,
   { seconds, nanoseconds }: Level,
   times: BucketRange,
   buckets: Map<number, Bucket>,
 ): Query<void> {
   const ends = [times.from / nanoseconds, times.to / nanoseconds, from / nanoseconds]
-  const [found] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
-  const [offsets, counts, seqs, ...texts] = listsOf(found!)
+  const [row] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
+  const [offsets, counts, seqs, ...texts] = listsOf(row!)
   const ratio = Number(interval.nanoseconds / nanoseconds)
   const textAt = (column: number, row: number) => texts[column]![row]!
   const summaryAt = (column: number, row: number) =>
@@ -191,8 +191,8 @@ function* readLevel(
       twap: summaryAt(4, row),
     }
     const index = Math.floor(Number(offset) / ratio)
-    const known = buckets.get(index)
-    if (known === undefined) buckets.set(index, bucket)
-    else joinBucket(known, bucket)
+    const earlier = buckets.get(index)
+    if (earlier === undefined) buckets.set(index, bucket)
+    else joinBucket(earlier, bucket)
   }
 }

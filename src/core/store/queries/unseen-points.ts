@@ -72,7 +72,7 @@ export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: Positi
   }
   const { through, area, isTooLong, countedRows } = yield* spansThatFit(spans, limit, asked, range)
   if (isTooLong) {
-    const part = 'runs' in area ? null : partOf(area, asked.selection)
+    const part = 'spans' in area ? null : partOf(area, asked.selection)
     return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
   }
   const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1)
@@ -111,7 +111,7 @@ function* spansThatFit(
     const { through, first, last } = rangeOfSpans(spans.slice(0, count), isComplete, range)
     const area: Area =
       asked.market === null
-        ? { runs: runsOf(range, through), passed: 0n, upTo: null }
+        ? { spans: spanNumbers(range, through), passed: 0n, upTo: null }
         : within(asked.span, { market: asked.market, first, last })
     const most = count > 1 ? mostOfSeveral : mostOfOne
     const [[total]] = (yield countStatement(asked, area, most)) as [Row]
@@ -151,8 +151,8 @@ function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Qu
 
 /** Reads the next markets, at most MAX_READ_ROWS rows; a market with more is read in parts. */
 function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRange): Query<RangeRead> {
-  const runs = runsOf(range, pass.through)
-  const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
+  const spans = spanNumbers(range, pass.through)
+  const markets = yield marketsStatement(asked, { spans, passed: pass.passed, upTo: null })
   if (markets.length === 0) return finished(pass)
   let count = 0
   for (let total = 0; count < markets.length; count++) {
@@ -164,7 +164,7 @@ function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRan
     return continuing({ ...pass, part: partOf({ market, first, last }, asked.selection) }, range)
   }
   const upTo = BigInt(markets[count - 1]![0]!)
-  const found = yield* foundWith(pass, asked, range, { runs, passed: pass.passed, upTo })
+  const found = yield* foundWith(pass, asked, range, { spans, passed: pass.passed, upTo })
   const done = { ...pass, found, passed: upTo }
   return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : continuing(done, range)
 }
@@ -192,9 +192,12 @@ function finished({ limit, found, through }: Pass): RangeRead {
 }
 
 /** The points of one market between two times, or those of spans of blocks, of the markets after `passed` up to `upTo`. */
-type Area = MarketSpan | { runs: readonly [first: bigint, last: bigint]; passed: bigint; upTo: bigint | null }
+type Area =
+  | MarketSpan
+  | { spans: readonly [first: bigint, last: bigint]; passed: bigint; upTo: bigint | null }
 
-const runsOf = ({ height }: PositionRange, through: bigint) =>
+/** The numbers of the first and the last span of blocks. */
+const spanNumbers = ({ height }: PositionRange, through: bigint) =>
   [height / BLOCKS_OF_SPAN, through / BLOCKS_OF_SPAN] as const
 
 /** The last block of these spans, and the first and last time of their points. */
@@ -210,7 +213,7 @@ function sourcesOf({ source }: Selection): readonly bigint[] {
   return source === undefined ? [0n, 1n, 2n] : [source]
 }
 
-function withoutRun({ source: _, ...others }: Selection): Selection {
+function withoutSource({ source: _, ...others }: Selection): Selection {
   return others
 }
 
@@ -236,7 +239,7 @@ function spansStatement({ market }: LocatedRows, { height, to }: PositionRange):
 
 /** The clauses `from` and `where` that select an area's points of one source; further conditions may follow. */
 function pointsOf(area: Area, source: bigint, bind: (value: KeyValue) => string): string {
-  if (!('runs' in area)) {
+  if (!('spans' in area)) {
     const { market, first, last } = area
     return `from funding_period_data_points
       where market = ${bind(market)} and source = ${source}
@@ -252,13 +255,13 @@ const withinSpan = (source: bigint) => `funding_period_data_points.market = span
 
 /** First and last time of the points of each market of an area. */
 function spansOfMarkets(
-  { runs, passed, upTo }: Exclude<Area, MarketSpan>,
+  { spans, passed, upTo }: Exclude<Area, MarketSpan>,
   bind: (value: KeyValue) => string,
 ): string {
   const end = upTo === null ? '' : `and market <= ${bind(upTo)}`
   return `select market, min(first_timestamp) as first_time, max(last_timestamp) as last_time
     from funding_period_block_spans
-    where blocks between ${bind(runs[0])} and ${bind(runs[1])} and market > ${bind(passed)} ${end}
+    where blocks between ${bind(spans[0])} and ${bind(spans[1])} and market > ${bind(passed)} ${end}
     group by market`
 }
 
@@ -319,7 +322,9 @@ function pointsStatement(
     const conditions = [
       pointsOf(area, source, bind),
       '(height, event_index) > ($1, $2) and height <= $3',
-      ...filterConditions({ resource, selection: withoutRun(selection) }, (name) => bind(selection[name]!)),
+      ...filterConditions({ resource, selection: withoutSource(selection) }, (name) =>
+        bind(selection[name]!),
+      ),
     ]
     if (window !== undefined) {
       const [after, upTo] = [window.after, window.upTo].map((key) => key.map(bind).join(', '))

@@ -57,8 +57,9 @@ function writtenStatement(
     const ends = partsOf(resource, {})
     const first = ends[0] as SqlConstant
     const last = ends.at(-1) as SqlConstant
-    const withMiddle = ({ run }: ScanPart) => {
-      const known = run === undefined ? {} : { [FILTERS[resource.storage.runs!.filter].columns[0]]: run }
+    const withMiddle = ({ series }: ScanPart) => {
+      const known =
+        series === undefined ? {} : { [FILTERS[resource.storage.series!.filter].columns[0]]: series }
       const middle = partsOf(resource, known).slice(1, -1)
       return `${key}, concat(${middle.map((part) => partSql(slots, part)).join(', ')}) as middle`
     }

@@ -9,7 +9,7 @@ import {
 } from '../../resources/funding-period-data-points/table.ts'
 import { markStale } from '../charts/stale-series.ts'
 import type { UnbuiltSeries } from '../charts/unbuilt-series.ts'
-import type { SeriesRun } from '../queries/counted-points.ts'
+import type { MarketSeries } from '../queries/counted-points.ts'
 import { type Mutation, runTogether } from '../queries-protocol.ts'
 import { spansOf } from './block-spans.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
@@ -22,9 +22,9 @@ export function* writePoints(
 ): Mutation {
   const points = numbered(named, markets) as PointRow[]
   // Sorted by key, because neighbours are written to the same page.
-  const runs = pointRuns(points).toSorted(byKey)
-  yield* unbuilt.learn(runs.map(({ run }) => run))
-  const rows = runs.flatMap((run) => run.rows)
+  const allPoints = pointsBySeries(points).toSorted(byKey)
+  yield* unbuilt.learn(allPoints.map(({ series }) => series))
+  const rows = allPoints.flatMap((ofSeries) => ofSeries.rows)
   const [counts = []] = yield { table: dataPointTable, rows, countNewBy: ['market', 'seq'] }
   const spans = spansOf(
     points,
@@ -32,24 +32,24 @@ export function* writePoints(
   )
   yield { table: periodSpanTable, rows: spans.periods }
   yield { table: blockSpanTable, rows: spans.blocks }
-  yield* runTogether(runs.map((run) => noteSeriesChanges(run, unbuilt)))
+  yield* runTogether(allPoints.map((ofSeries) => noteSeriesChanges(ofSeries, unbuilt)))
 }
 
-/** Marks the buckets of a run that new points make stale, and counts the points that are not in buckets. */
-function* noteSeriesChanges({ run, rows }: PointRun, unbuilt: UnbuiltSeries): Mutation {
-  const end = unbuilt.builtTo(run) * BASE.nanoseconds
+/** Marks the buckets of a series that new points make stale, and counts the points that are not in buckets. */
+function* noteSeriesChanges({ series, rows }: SeriesPoints, unbuilt: UnbuiltSeries): Mutation {
+  const end = unbuilt.builtTo(series) * BASE.nanoseconds
   const late = rows.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end)
-  unbuilt.note(run, rows.length - late.length)
-  if (late.length > 0) unbuilt.note(run, yield* markStale(run, late))
+  unbuilt.note(series, rows.length - late.length)
+  if (late.length > 0) unbuilt.note(series, yield* markStale(series, late))
 }
 
 /** The points of one source of a market. */
-type PointRun = { run: SeriesRun; rows: readonly PointRow[] }
+type SeriesPoints = { series: MarketSeries; rows: readonly PointRow[] }
 
-const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
+const byKey = ({ series: a }: SeriesPoints, { series: b }: SeriesPoints) =>
   Number(a.market - b.market) || Number(a.source - b.source)
 
-function pointRuns(rows: readonly PointRow[]): PointRun[] {
+function pointsBySeries(rows: readonly PointRow[]): SeriesPoints[] {
   const byMarket = new Map<bigint, PointRow[][]>()
   for (const row of rows) {
     const { market, source } = row
@@ -58,33 +58,33 @@ function pointRuns(rows: readonly PointRow[]): PointRun[] {
       bySource = []
       byMarket.set(market, bySource)
     }
-    const run = bySource[source]
-    if (run === undefined) bySource[source] = [row]
-    else run.push(row)
+    const ofSource = bySource[source]
+    if (ofSource === undefined) bySource[source] = [row]
+    else ofSource.push(row)
   }
   // A source without points is an empty element, which flat() omits.
-  return [...byMarket.values()].flat().map(runOf)
+  return [...byMarket.values()].flat().map(seriesPointsOf)
 }
 
 /** The points of one source of a market in the order of the key, for each key the newest. */
-function runOf(given: readonly PointRow[]): PointRun {
+function seriesPointsOf(points: readonly PointRow[]): SeriesPoints {
   // Points of a stream are mostly in order.
-  const isInOrder = given.every((row, index) => index === 0 || comparePoints(given[index - 1]!, row) < 0)
-  const rows = isInOrder ? given : sortedRun(given)
+  const isInOrder = points.every((row, index) => index === 0 || comparePoints(points[index - 1]!, row) < 0)
+  const rows = isInOrder ? points : sortedPoints(points)
   const { market, source } = rows[0]!
-  return { run: { market, source: BigInt(source) }, rows }
+  return { series: { market, source: BigInt(source) }, rows }
 }
 
-/** Compares points of one run by time, then by seq. */
+/** Compares points of one series by time, then by seq. */
 function comparePoints(a: PointRow, b: PointRow): number {
   if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
   if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
   return 0
 }
 
-function sortedRun(given: readonly PointRow[]): PointRow[] {
+function sortedPoints(points: readonly PointRow[]): PointRow[] {
   const positionOfPoint = ({ height, event_index: index }: PointRow) => ({ height, index })
-  const rows = given.toSorted(
+  const rows = points.toSorted(
     (a, b) => comparePoints(a, b) || (isBefore(positionOfPoint(a), positionOfPoint(b)) ? -1 : 1),
   )
   return rows.filter((row, index) => index === rows.length - 1 || comparePoints(row, rows[index + 1]!) !== 0)
