@@ -32,10 +32,13 @@ export const BEGINNING: EventPosition = { height: 0n, index: 0 }
 /** 2. An imported row whose block is unknown: any row with a block replaces it. Followers do not receive it. */
 export const UNKNOWN_POSITION: EventPosition = BEGINNING
 
-/** 3. The start of a period whose event is unknown, also {@link UNKNOWN_POSITION}: any known start replaces it. */
-export function isEarlierStart(given: EventPosition, known: EventPosition): boolean {
-  if (!hasBlock(known.height) || !hasBlock(given.height)) return !hasBlock(known.height)
-  return isBefore(given, known)
+/**
+ * 3. The start of a period whose event is unknown, also {@link UNKNOWN_POSITION}: any known start replaces it. This returns
+ * whether a start replaces the current one.
+ */
+export function isEarlierStart(candidate: EventPosition, current: EventPosition): boolean {
+  if (!hasBlock(current.height) || !hasBlock(candidate.height)) return !hasBlock(current.height)
+  return isBefore(candidate, current)
 }
 
 /** Whether a row with this height comes from a block. */
@@ -55,6 +58,6 @@ export const notBeforeInSql = (row: string, other: string) =>
   `(${row}.height, ${row}.event_index) >= (${other}.height, ${other}.event_index)`
 
 /** As {@link isEarlierStart}. */
-export const earlierStartInSql = (given: string, known: string) =>
-  `(${known}.start_height = 0 or (${given}.start_height > 0
-    and (${given}.start_height, ${given}.start_index) < (${known}.start_height, ${known}.start_index)))`
+export const earlierStartInSql = (candidate: string, current: string) =>
+  `(${current}.start_height = 0 or (${candidate}.start_height > 0
+    and (${candidate}.start_height, ${candidate}.start_index) < (${current}.start_height, ${current}.start_index)))`

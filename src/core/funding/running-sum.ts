@@ -3,12 +3,11 @@ import { indexAfter, meanStart, type PricePoint, placementOf } from './point-lis
 import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 
 /**
- * Creates a source's points with means from a running sum, kept as the core keeps it (docs/twap.md, "Differences from
- * the plain formula"): price times time outside auctions, summed from the mean's start up to `end`.
- * Each piece is valued with the auctions known when it is added or subtracted, and `meanAt` advances the sum,
- * so the result depends on when means are requested. It differs from the plain formula in two cases: an
- * auction begins or ends before a time that the sum has already passed; a mean is requested for a time
- * before the last point after the sum has passed that point.
+ * Creates a source's points with means from a running sum, as in the core (docs/twap.md, "Differences from the plain
+ * formula"): price times time outside auctions, summed from the mean's start up to `end`. Each piece is calculated with the
+ * auctions that are known when it is added or subtracted, and `meanAt` advances the sum, so the result depends on when means
+ * are requested. It differs from the plain formula in two cases: an auction begins or ends before a time that the sum has
+ * already passed, or a mean is requested for a time before the last point, after the sum has passed that point.
  */
 export function createRunningSum(period: TwapPeriod): SourceTwap {
   const points: PricePoint[] = []

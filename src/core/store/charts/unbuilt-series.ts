@@ -155,7 +155,9 @@ const READ_BUILT_TO = `
     select count(*) from funding_period_series_stale where market = $1 and source = $2
   ) from funding_period_series_made where market = $1 and source = $2`
 
-/** Reads the state of series. A series without a row gets one, which those that change points lock. */
+/**
+ * Reads the state of series. A series without a row gets one: other transactions that change the series' points lock it.
+ */
 function* readStates(allSeries: readonly MarketSeries[]): Mutation<SeriesState[]> {
   const storedStates = yield { text: READ_BUILT_TO, values: allSeries.map(seriesValues) }
   const states = allSeries.map((series, index): SeriesState => {

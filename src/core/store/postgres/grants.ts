@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { TABLES } from '../schema/tables.ts'
 import { type Queryable, queryRows } from './connection.ts'
 
-/** What a role, quoted, may do with all tables of a schema: `select, insert`. */
+/** The rights of a role, whose name is quoted, on all tables of a schema: `select, insert`. */
 type Grant = { role: string; rights: string }
 
 /** The tables of a schema, and the rights that other roles than their owner have on all of them. */

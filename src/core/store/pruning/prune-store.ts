@@ -120,11 +120,11 @@ async function pruneRows(
   after: RowKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<RowKey>> {
-  const found = await upkeep.read(oldKeys(table, bound, after, PRUNE_CHUNK_ROWS))
-  const last = found.at(-1)?.map(String)
+  const keys = await upkeep.read(oldKeys(table, bound, after, PRUNE_CHUNK_ROWS))
+  const last = keys.at(-1)?.map(String)
   if (last === undefined) return { rows: 0, last: null }
-  const next = found.length < PRUNE_CHUNK_ROWS ? null : last
-  if (isDryRun) return { rows: found.length, last: next }
+  const next = keys.length < PRUNE_CHUNK_ROWS ? null : last
+  if (isDryRun) return { rows: keys.length, last: next }
   const rows = await upkeep.write(function* () {
     const [gone] = yield deleteRows(table, bound, after, last)
     if (gone!.length > 0) yield noteBound(bound)
@@ -149,12 +149,12 @@ async function prunePoints(
   after: PointKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<PointKey>> {
-  const found = await upkeep.read(nextPoints(bound, series, after, PRUNE_CHUNK_ROWS))
-  const [timestamp, seq] = (found.at(-1) ?? []) as string[]
+  const nextRows = await upkeep.read(nextPoints(bound, series, after, PRUNE_CHUNK_ROWS))
+  const [timestamp, seq] = (nextRows.at(-1) ?? []) as string[]
   if (timestamp === undefined) return { rows: 0, last: null }
   const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
-  const next = found.length < PRUNE_CHUNK_ROWS ? null : last
-  const old = found.filter(([, , isOld]) => isOld === 1)
+  const next = nextRows.length < PRUNE_CHUNK_ROWS ? null : last
+  const old = nextRows.filter(([, , isOld]) => isOld === 1)
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
   const seqs = [...new Set(old.map(([, seq]) => BigInt(seq!)))]
   const rows = await upkeep.write(function* (): Mutation<number> {

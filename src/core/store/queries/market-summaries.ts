@@ -62,7 +62,7 @@ const SUMMARY_PARTS = new Set<ResourceName>(
 /** Maximum number of cached rows, of about 2 kB each. */
 const MAX_CACHED = 10_000
 
-/** What a market's summary shows: the JSON of other nodes, null if there is none, and the number of providers. */
+/** The fields of a market's summary: the JSON of other nodes, null if there is none, and the number of providers. */
 type Summary = {
   instrument: string | null
   runningPeriod: string | null
@@ -140,7 +140,7 @@ export class MarketSummaries {
   /**
    * The rows of at least these markets: cached ones if they have not changed, others from the store.
    *
-   * @param cached what was cached when the caller's query began, to which `state` says what has changed since
+   * @param cached the cache when the caller's query began; `state` has the changes since its version
    */
   *#refreshed(
     cached: CachedSummaries | null,

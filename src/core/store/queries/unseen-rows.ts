@@ -90,7 +90,7 @@ export function* readUnseenRows(query: UnseenQuery): Query<UnseenRows | null> {
       openPass = null
       rows.push(...part.rows.filter(({ position }) => !missing.has(position.height)))
       if (part.pass !== null) {
-        // The rows read so far are sent first: a pass begins at the position where the query itself does.
+        // The rows read so far are sent first: a pass begins where the query itself begins.
         return { ...all, reached: from, pass: rows.length === 0 ? part.pass : null }
       }
       readRows += part.readRows

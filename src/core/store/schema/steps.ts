@@ -6,21 +6,23 @@ type SchemaTypes = {
   boolean: string
   /** A text that is compared: both databases sort alike. */
   key: string
-  /** The end of a table that is read by its key; of one with an integer for a key; of one whose rows change often. */
+  /**
+   * How the definition of a table ends: of one that is read by its key, of one with an integer key, and of one whose rows
+   * change often.
+   */
   keyed: string
   numbered: string
   rewritten: string
-  /** Deletes all rows of the table whose name follows. */
+  /** The beginning of a statement that deletes all rows; the table's name follows. */
   emptied: string
-  /** The tables that engines have in forms of their own: markets and data points. */
+  /** Definitions of the tables that differ between engines: markets and data points. */
   own: string
 }
 
 /**
- * The steps that make the schema of a store. A step is never changed once it has been released.
- *
- * Every table that events write keeps the place in the stream (height, event index) that a row comes from:
- * a gap filled later never replaces what newer events have written.
+ * The steps that create the schema of a store. A released step must never be changed. Every table that events write has the
+ * position (height, event index) of the event that a row is from: a gap that is filled later never replaces what newer
+ * events have written.
  */
 export function schemaSteps(types: SchemaTypes): string[] {
   const { int64, int32, int16, boolean, key, keyed, numbered, rewritten, emptied, own } = types

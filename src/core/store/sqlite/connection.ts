@@ -111,8 +111,8 @@ export function openMigrated(path: string, onNotice: (message: string) => void =
 }
 
 /**
- * Creates a store in a new file, for this connection alone. The file may then lose its name. Nothing of it needs to survive
- * a crash, so there is no journal.
+ * Creates a store in a new file, for this connection alone. The file may then lose its name. It need not survive a crash,
+ * so there is no journal.
  */
 export function openAlone(path: string): Connection {
   return prepared(path, { isAlone: true }, (connection) => {

@@ -198,7 +198,7 @@ function moveBy(id: string, event: Provision, provisions: Provisions, moves: Mov
   )
   const isLate = lasts.some((position) => isBefore(event.position, position))
   const isShown = provisions.of(event).some(({ isLive, position }) => isLive && hasBlock(position.height))
-  // If a provision moves to another party, what is known of the first party's moves with it.
+  // If a provision moves to another party, the first party's position moves too.
   if (!isLate && parties.length === 1 && (isShown || !event.isLive)) return
   for (const [at, party] of parties.entries()) moves.add(party, lasts[at]!)
 }
