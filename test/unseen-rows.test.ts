@@ -49,7 +49,7 @@ async function readAll(
     if (unseenRows.reached === null) return { rows, calls }
     unseen = advance(unseen, asOf, unseenRows.reached)
     pass = unseenRows.pass
-    assert.ok((pass?.found.length ?? 0) <= limit + 1)
+    assert.ok((pass?.firstRows.length ?? 0) <= limit + 1)
     assert.ok(calls < 2_000)
   }
 }

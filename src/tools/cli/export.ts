@@ -142,7 +142,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   refuseForeign(resource, options)
   const log = createLogger(options.logLevel)
   const store = findStore(options.store)
-  const query = queryOfOptions(resource, options, await givenValues(store, options))
+  const query = queryOfOptions(resource, options, await restrictionsIn(store, options))
   const { out, force, format, text, times } = options
   if (text && format !== 'parquet')
     throw new InvalidSettingError(`--text requires Parquet; the format is ${format}: add --format parquet`)
@@ -167,21 +167,21 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
 }
 
 /** The given restrictions by parameter: ids are completed, and ages are counted back from the last block of the store. */
-async function givenValues(store: Store, options: ExportCommandOptions): Promise<Map<string, string>> {
+async function restrictionsIn(store: Store, options: ExportCommandOptions): Promise<Map<string, string>> {
   const values = new Map<string, string>()
   for (const { option, name, type } of RESTRICTIONS) {
-    const given = options[option]
-    if (given === undefined) continue
-    if (typeof given === 'object') values.set(name, String(await timeOf(store, given)))
-    else if (PLACEHOLDERS[type!] !== 'id') values.set(name, given)
-    else values.set(name, await wholeId(store, type === 'marketId' ? 'market' : 'party', given))
+    const value = options[option]
+    if (value === undefined) continue
+    if (typeof value === 'object') values.set(name, String(await timeOf(store, value)))
+    else if (PLACEHOLDERS[type!] !== 'id') values.set(name, value)
+    else values.set(name, await wholeId(store, type === 'marketId' ? 'market' : 'party', value))
   }
   return values
 }
 
-async function timeOf(store: Store, given: GivenTime): Promise<bigint> {
-  if (given.by === 'time') return given.before
-  return BigInt((await lastBlockOf(store, 'export')).timestamp) - given.age
+async function timeOf(store: Store, time: GivenTime): Promise<bigint> {
+  if (time.by === 'time') return time.before
+  return BigInt((await lastBlockOf(store, 'export')).timestamp) - time.age
 }
 
 /** Refuses options that the resource does not have, whatever their values. */
@@ -201,14 +201,14 @@ function refuseForeign(resource: Resource, options: ExportCommandOptions): void 
 function queryOfOptions(
   resource: Resource,
   { after, oldestFirst }: ExportCommandOptions,
-  given: ReadonlyMap<string, string>,
+  restrictions: ReadonlyMap<string, string>,
 ): ExportQuery {
   const { scope, required } = resource
   const isOfAll =
     scope === null
-      ? required.list !== undefined && !required.list.some((filter) => given.has(filter))
-      : !given.has(scope)
-  const pairs = [...given].filter(([name]) => name !== scope)
+      ? required.list !== undefined && !required.list.some((filter) => restrictions.has(filter))
+      : !restrictions.has(scope)
+  const pairs = [...restrictions].filter(([name]) => name !== scope)
   if (after !== undefined) pairs.push(['pagination.after', after])
   try {
     if (isOfAll) {
@@ -216,7 +216,7 @@ function queryOfOptions(
     }
     pairs.push(['pagination.newestFirst', String(!oldestFirst)])
     const values = parameterReader(parametersOf(resource), 'refused')(pairs)
-    return exportQuery(resource, scope === null ? null : given.get(scope)!, values)
+    return exportQuery(resource, scope === null ? null : restrictions.get(scope)!, values)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const reason = error.detail?.inner ?? error.message

@@ -25,22 +25,22 @@ export type HoldingsQuery = {
 export const ALL_HOLDINGS: HoldingsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
 
 /** The number of a market's rows, and the times of the first and the last one. */
-type HeldOfMarket = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
+type MarketCount = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
 
 /** The number of rows of each resource, and for these resources more; numbers are text. */
-type HeldRows = {
+type ResourceCounts = {
   /** Times are those of the blocks with the checkpoints. */
   checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
-  fundingPeriodDataPoints: HeldOfMarket[]
+  fundingPeriodDataPoints: MarketCount[]
   /** Times are the starts of periods. */
-  fundingPeriods: HeldOfMarket[]
+  fundingPeriods: MarketCount[]
   instruments: { count: string }
   /** `atBlock` is the block of the market's latest list. */
   liquidityProviders: { marketId: string; count: string; atBlock: string }[]
 }
 
 /** Counts and ranges of a store's rows; numbers are text. */
-export type Holdings = HeldRows & {
+export type Holdings = ResourceCounts & {
   /** Only with the requested gaps. */
   coverage: Coverage
   /** Start of the remaining gaps and markets; null if there are none. */
@@ -62,14 +62,14 @@ type HoldingStatement = Statement & {
 }
 
 /** The requested markets: a condition on their ids, and their maximum number. */
-type MarketsAsked = { where: string; values: [from: string, most: bigint] }
+type RequestedMarkets = { where: string; values: [from: string, most: bigint] }
 
 /**
  * The statement that counts a resource's rows, in the form of its description.
  *
  * @throws {TypeError} for a form that its table cannot give.
  */
-function statementOf(resource: Resource, { where, values }: MarketsAsked): HoldingStatement {
+function statementOf(resource: Resource, { where, values }: RequestedMarkets): HoldingStatement {
   const { coverage, storage, key } = resource
   const { table, span } = storage
   const times = { fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'], values }
@@ -146,7 +146,7 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
 export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
   const { marketId, limit } = query
   const most = (from: unknown) => (from === null ? 0n : limit === null ? MAX_INT64 : BigInt(limit) + 1n)
-  const asked: MarketsAsked = {
+  const markets: RequestedMarkets = {
     where: marketId === null ? 'market_id > $1' : 'market_id = $1',
     values: [marketId ?? query.afterMarket ?? '', most(query.afterMarket)],
   }
@@ -158,9 +158,9 @@ export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
   const prunedBefore = yield* readPrunedBefore()
   const resources: { name: string; fields: readonly string[]; isByMarket: boolean; rows: Row[] }[] = []
   for (const resource of RESOURCES) {
-    const { fields, ...statement } = statementOf(resource, asked)
+    const { fields, ...statement } = statementOf(resource, markets)
     const isByMarket = fields[0] === 'marketId'
-    const rows = resource.storage.scopeBy === 'number' ? yield* sumSpans(statement, asked) : yield statement
+    const rows = resource.storage.scopeBy === 'number' ? yield* sumSpans(statement, markets) : yield statement
     resources.push({ name: resource.name, fields, isByMarket, rows })
   }
 
@@ -172,14 +172,14 @@ export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
   const byMarket = resources.filter(({ isByMarket }) => isByMarket).map(({ rows }) => rows)
   const afterMarket = endOfLists(byMarket, limit, ([market]) => String(market))
   const isShown = ([market]: Row) => afterMarket === null || (market as string) <= afterMarket
-  const held = resources.map(({ name, fields, isByMarket, rows }) => {
+  const counts = resources.map(({ name, fields, isByMarket, rows }) => {
     const named = (row: Row) => Object.fromEntries(fields.map((field, at) => [field, row[at]]))
     return [name, isByMarket ? rows.filter(isShown).map(named) : named(rows[0]!)]
   })
   return {
     coverage,
     next: afterMarket === null && fromHeight === null ? null : { fromHeight, afterMarket },
-    ...(Object.fromEntries(held) as HeldRows),
+    ...(Object.fromEntries(counts) as ResourceCounts),
     prunedBefore,
   }
 }
@@ -188,7 +188,7 @@ export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
  * Sums spans, for as many markets at a time as are requested. Some of these may have no spans. This reads no more markets
  * than are shown, and on a cluster each machine sums its own.
  */
-function* sumSpans({ text }: Statement, { where, values }: MarketsAsked): Query<Row[]> {
+function* sumSpans({ text }: Statement, { where, values }: RequestedMarkets): Query<Row[]> {
   const rows: Row[] = []
   let [from] = values
   const [, most] = values

@@ -45,7 +45,7 @@ export type Pass = {
   /** How many of the first rows are remembered: the limit of the pass's first query. */
   limit: number
   /** The first rows by position, of those read so far. */
-  found: PositionedRow[]
+  firstRows: PositionedRow[]
 }
 
 /** A market with more points in these blocks than are read at a time. */
@@ -73,7 +73,7 @@ export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: Positi
   const { through, area, isTooLong, countedRows } = yield* spansThatFit(spans, limit, asked, range)
   if (isTooLong) {
     const part = 'spans' in area ? null : partOf(area, asked.selection)
-    return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
+    return yield* continuePass({ through, passed: 0n, part, limit, firstRows: [] }, asked, range)
   }
   const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1)
   const readRows = STATEMENTS_IN_ROWS + countedRows
@@ -139,14 +139,14 @@ function* continuePass(pass: Pass, asked: LocatedRows, range: PositionRange): Qu
   const { part } = pass
   const [next] = yield windowStatement(part)
   const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)
-  const found = yield* foundWith(pass, asked, range, part, { ...part, upTo })
-  if (next !== undefined) return continuing({ ...pass, found, part: { ...part, after: upTo } }, range)
+  const firstRows = yield* readFirstRows(pass, asked, range, part, { ...part, upTo })
+  if (next !== undefined) return continuing({ ...pass, firstRows, part: { ...part, after: upTo } }, range)
   const sources = sourcesOf(asked.selection)
   const source = sources[sources.indexOf(part.source) + 1]
   if (source !== undefined)
-    return continuing({ ...pass, found, part: { ...part, source, after: BEFORE_ALL } }, range)
-  if (asked.market !== null) return finished({ ...pass, found })
-  return continuing({ ...pass, found, part: null, passed: part.market }, range)
+    return continuing({ ...pass, firstRows, part: { ...part, source, after: BEFORE_ALL } }, range)
+  if (asked.market !== null) return finished({ ...pass, firstRows })
+  return continuing({ ...pass, firstRows, part: null, passed: part.market }, range)
 }
 
 /** Reads the next markets, at most MAX_READ_ROWS rows; a market with more is read in parts. */
@@ -164,21 +164,21 @@ function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PositionRan
     return continuing({ ...pass, part: partOf({ market, first, last }, asked.selection) }, range)
   }
   const upTo = BigInt(markets[count - 1]![0]!)
-  const found = yield* foundWith(pass, asked, range, { spans, passed: pass.passed, upTo })
-  const done = { ...pass, found, passed: upTo }
+  const firstRows = yield* readFirstRows(pass, asked, range, { spans, passed: pass.passed, upTo })
+  const done = { ...pass, firstRows, passed: upTo }
   return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : continuing(done, range)
 }
 
-/** The first rows by position of those that the pass has found and of a further area. */
-function* foundWith(
-  { limit, through, found }: Pass,
+/** The first rows by position of those that the pass has read and of a further area. */
+function* readFirstRows(
+  { limit, through, firstRows }: Pass,
   asked: LocatedRows,
   range: PositionRange,
   area: Area,
   window?: Window,
 ): Query<PositionedRow[]> {
   const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1, window)
-  return [...found, ...rows.map(positionedRowOf(asked))]
+  return [...firstRows, ...rows.map(positionedRowOf(asked))]
     .toSorted((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
     .slice(0, limit + 1)
 }
@@ -187,8 +187,8 @@ function continuing(pass: Pass, reached: PositionRange): RangeRead {
   return { rows: [], reached, readRows: MAX_READ_ROWS, pass }
 }
 
-function finished({ limit, found, through }: Pass): RangeRead {
-  return { ...cutAt(limit, found, through), readRows: MAX_READ_ROWS, pass: null }
+function finished({ limit, firstRows, through }: Pass): RangeRead {
+  return { ...cutAt(limit, firstRows, through), readRows: MAX_READ_ROWS, pass: null }
 }
 
 /** The points of one market between two times, or those of spans of blocks, of the markets after `passed` up to `upTo`. */
