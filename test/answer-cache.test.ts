@@ -7,7 +7,7 @@ import type { Change } from '#core/store/changes'
 import type { Freshness } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import { type CachedAnswer, createAnswerCache } from '#service/answers/answer-cache'
-import type { CachedUntil } from '#service/questions/question'
+import type { AnswerSource } from '#service/questions/question'
 import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { metricsOf, send } from './fixtures/http.ts'
@@ -150,15 +150,15 @@ describe('a cache of pages', () => {
   const points = (scope: string): Change => ({ resource: 'fundingPeriodDataPoints', scope })
   const providers = (scope: string | null): Change => ({ resource: 'liquidityProviders', scope })
   const checkpoints: Change = { resource: 'checkpoints', scope: null }
-  const pageOf = (until: CachedUntil, version: CachedAnswer['version'], bytes = 10): CachedAnswer => ({
+  const pageOf = (source: AnswerSource, version: CachedAnswer['version'], bytes = 10): CachedAnswer => ({
     body: Buffer.alloc(bytes),
     tag: '"tag"',
     isGzipped: false,
-    until,
+    source,
     version,
   })
 
-  const cases: [what: string, page: CachedUntil, changes: Change[] | null, stays: boolean][] = [
+  const cases: [what: string, page: AnswerSource, changes: Change[] | null, stays: boolean][] = [
     ['rows of another market', points(MARKET_A), [points(MARKET_B)], true],
     ['rows of its market', points(MARKET_A), [points(MARKET_A)], false],
     ['rows of its market among others', points(MARKET_A), [points(MARKET_B), points(MARKET_A)], false],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import { logBytes } from '#core/store/sqlite/log-check'
+import { walBytes } from '#core/store/sqlite/wal-check'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, pointAt } from './fixtures/live-store.ts'
@@ -60,17 +60,17 @@ test('a service that only reads a SQLite file leaves a long write-ahead log to t
     [true, false].map((isReadOnly) => openStore(store).openReader({ isReadOnly })),
   )
   const snapshots = [await reader!.openSnapshot(), await other!.openSnapshot()]
-  for (let height = 2; logBytes(store) <= 9 * 1024 * 1024; height += 5_000) {
+  for (let height = 2; walBytes(store) <= 9 * 1024 * 1024; height += 5_000) {
     const heights = Array.from({ length: 5_000 }, (_, index) => height + index)
     await live.commitAll(heights.map((at) => ({ height: at, events: [pointAt(at)] })))
   }
   await snapshots[1]!.close()
-  const long = logBytes(store)
+  const long = walBytes(store)
   await snapshots[0]!.close()
-  reader!.log!.shorten()
-  assert.equal(logBytes(store), long)
-  other!.log!.shorten()
-  assert.equal(logBytes(store), 0)
+  reader!.wal!.shorten()
+  assert.equal(walBytes(store), long)
+  other!.wal!.shorten()
+  assert.equal(walBytes(store), 0)
   await Promise.all([reader!.close(), other!.close()])
 })
 

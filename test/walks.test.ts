@@ -31,7 +31,7 @@ function walksIn(page: string): Walk[] {
 
 function lineOf(item: string): Line {
   const text = item.trim().replaceAll(/\s+/g, ' ')
-  const [, file, name, sentence] = /^`(src\/[^`]+\.ts)` `([\w.]+)`,? (.+[.:])$/.exec(text) ?? []
+  const [, file, name, sentence] = /^`(src\/[^`]+\.ts)` `([\w.#]+)`,? (.+[.:])$/.exec(text) ?? []
   assert.ok(sentence !== undefined, `not a file, a name and a sentence: ${text}`)
   const mentioned = [...sentence.matchAll(/`(\w+)`/g)].map(([, code]) => code!)
   return { text, file: file!, name: name!, mentioned }

@@ -27,7 +27,7 @@ const TARGET = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?format=ndjson
 
 const skip = SQLITE === undefined && 'for SQLite only'
 
-const logBytes = (store: string) => statSync(`${store}-wal`).size
+const walBytes = (store: string) => statSync(`${store}-wal`).size
 
 /** Extends the WAL of a store as if more had been written: SQLite ignores bytes it did not write. */
 function lengthen(store: string, bytes: number): void {
@@ -95,10 +95,10 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
 
     lengthen(store, 340 * MB)
     await until(() => lines.length === 2, 'the next one is cut off after further writes')
-    await until(() => logBytes(store) < 8 * MB, 'the WAL is emptied')
+    await until(() => walBytes(store) < 8 * MB, 'the WAL is emptied')
     await live.commit(3, [])
     await live.commit(4, [])
-    assert.ok(logBytes(store) < 8 * MB)
+    assert.ok(walBytes(store) < 8 * MB)
 
     const whole = had.slice(0, had.lastIndexOf('\n') + 1)
     const { cursor } = JSON.parse(whole.trimEnd().split('\n').at(-1)!)
@@ -117,7 +117,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     const base = await serve(t, store, { inThreads: true })
     lengthen(store, 300 * MB)
     assert.equal(await statusOf(base, `${TARGET}&source=SOURCE_EXTERNAL`), 200)
-    assert.ok(logBytes(store) < 8 * MB)
+    assert.ok(walBytes(store) < 8 * MB)
   })
 
   test('is reported as held by another program if no export of the service holds it', async (t) => {
@@ -146,12 +146,12 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     lengthen(store, 300 * MB)
     await live.commit(2, [checkpointAt(2)])
     await live.commit(3, [checkpointAt(3)])
-    assert.ok(logBytes(store) >= 300 * MB)
+    assert.ok(walBytes(store) >= 300 * MB)
     other.close()
     let height = 4
     await until(async () => {
       await live.commit(height++, [])
-      return logBytes(store) < 8 * MB
+      return walBytes(store) < 8 * MB
     }, 'the writer empties it')
   })
 
@@ -169,7 +169,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
         /its write-ahead log is 31\d MB and cannot be emptied while this command reads/,
         command,
       )
-      assert.ok(logBytes(store) < 8 * MB, command)
+      assert.ok(walBytes(store) < 8 * MB, command)
     }
   })
 })

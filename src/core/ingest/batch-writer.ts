@@ -69,19 +69,19 @@ export class BatchWriter {
    */
   async commitIfDue(source: { readonly coverage: Coverage | null }): Promise<void> {
     const coverage = this.isDue() ? source.coverage : null
-    if (coverage !== null) await this.#begin(coverage)
+    if (coverage !== null) await this.#startCommit(coverage)
     if (this.#isUnderWay) await nextTurn()
   }
 
   /** Commits the collected rows with the resulting `coverage`, and waits for the commit. */
   async commit(coverage: Coverage | null): Promise<void> {
-    if (!this.#isEmpty() && coverage !== null) await this.#begin(coverage)
+    if (!this.#isEmpty() && coverage !== null) await this.#startCommit(coverage)
     await this.#underWay
   }
 
   /** As {@link commit}, even without rows: the coverage itself may have changed. */
   async commitAll(coverage: Coverage): Promise<void> {
-    await this.#begin(coverage)
+    await this.#startCommit(coverage)
     await this.#underWay
   }
 
@@ -111,19 +111,20 @@ export class BatchWriter {
     return this.#batch.blocks === 0 && batchRows(this.#batch) === 0
   }
 
-  async #begin(coverage: Coverage): Promise<void> {
+  async #startCommit(coverage: Coverage): Promise<void> {
     await this.#underWay
     const gathered = this.#batch
     this.#batch = createBatch()
     this.#weight = 0
     this.#isUnderWay = true
-    this.#underWay = this.#write(gathered, coverage).finally(() => {
+    this.#underWay = this.#commitBatch(gathered, coverage).finally(() => {
       this.#isUnderWay = false
     })
     this.#underWay.catch(() => {})
   }
 
-  async #write(gathered: Batch, coverage: Coverage): Promise<void> {
+  /** One commit: it writes the batch, reports it, and builds the series that are due. */
+  async #commitBatch(gathered: Batch, coverage: Coverage): Promise<void> {
     const gained = await this.#writer.commit(gathered, coverage)
     this.#committedBlocks += gathered.blocks
     countRows(this.rows, gained)

@@ -3,8 +3,8 @@ import type { MarketDataEvent } from '../events/event.ts'
 import { BatchRows, type RowSource } from './batch-rows.ts'
 import type { Table, TableRow } from './table.ts'
 
-/** A market's latest data. Its list of providers replaces the previous one as a whole. */
-export type LiquidityProviderList = EventPosition & { event: MarketDataEvent }
+/** Data of a market, with the position of their event. Their list of providers replaces the previous one as a whole. */
+export type PositionedMarketData = EventPosition & { event: MarketDataEvent }
 
 /** The changes of complete blocks, to be committed together. */
 export type Batch = {
@@ -14,14 +14,15 @@ export type Batch = {
   /** Rows by the name of their table. */
   rows: Map<string, BatchRows>
   /**
-   * By market id, in the order of the stream: the last list counts, and the earlier ones say when its rows last changed.
+   * By market id, in the order of the stream: the last data count, and the lists in the earlier ones say when the rows of
+   * providers last changed.
    */
-  liquidityProviderLists: Map<string, LiquidityProviderList[]>
+  marketData: Map<string, PositionedMarketData[]>
 }
 
 /** A batch without blocks. */
 export function createBatch(): Batch {
-  return { blocks: 0, replaced: [], rows: new Map(), liquidityProviderLists: new Map() }
+  return { blocks: 0, replaced: [], rows: new Map(), marketData: new Map() }
 }
 
 /** Adds a row of a table. */
@@ -43,11 +44,11 @@ function rowsToWrite({ rows }: Batch, table: string): BatchRows {
   return ofTable
 }
 
-/** Adds a list of providers. If another one has the same position, the one added later counts. */
-export function putList({ liquidityProviderLists }: Batch, list: LiquidityProviderList): void {
+/** Adds data of a market. If others have the same position, those added later count. */
+export function addMarketData({ marketData }: Batch, list: PositionedMarketData): void {
   const { marketId } = list.event
-  const lists = liquidityProviderLists.get(marketId)
-  if (lists === undefined) liquidityProviderLists.set(marketId, [list])
+  const lists = marketData.get(marketId)
+  if (lists === undefined) marketData.set(marketId, [list])
   else lists.splice(lists.findLastIndex((known) => !isBefore(list, known)) + 1, 0, list)
 }
 
@@ -61,7 +62,7 @@ export function rowsOf<Row extends TableRow>({ rows }: Batch, { name }: Table<Ro
  * one, because few of them are decoded when they are written. Their bytes count in the batch's weight.
  */
 export function batchRows(batch: Batch): number {
-  let count = batch.liquidityProviderLists.size
+  let count = batch.marketData.size
   for (const rows of batch.rows.values()) count += rows.length
   return count
 }

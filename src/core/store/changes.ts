@@ -51,8 +51,8 @@ const FORGET_CHANGES = `
   delete from changes where version <= (select max(version) from changes) - ${REMEMBERED_COMMITS}`
 
 /**
- * The statements that store a commit's changes. They must be the last of its transaction, so that transactions are in
- * sequence.
+ * The statements that store a commit's changes, after its rows: they give it the next version, so that commits wait for each
+ * other here.
  *
  * @param changes the changes, or {@link EVERY_CHANGE}
  */
@@ -85,7 +85,7 @@ export function changesOf(batch: Batch): Change[] {
     if (column === undefined || table.movesBetweenMarkets) add(name, null)
     else for (const scope of rows.markets(column)) add(name, scope)
   }
-  for (const scope of batch.liquidityProviderLists.keys()) add('liquidity_provider_lists', scope)
+  for (const scope of batch.marketData.keys()) add('liquidity_provider_lists', scope)
   return [...changes.values()]
 }
 
@@ -102,7 +102,7 @@ function changesText(changes: readonly Change[] | null): string {
 }
 
 /** Parses stored changes; null if anything may have changed. */
-export function readChanges(text: string): Change[] | null {
+export function parseChanges(text: string): Change[] | null {
   if (text === EVERYTHING) return null
   return (JSON.parse(text) as WrittenChange[]).map(([resource, scope]) => ({ resource, scope }))
 }

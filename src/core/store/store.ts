@@ -22,15 +22,15 @@ export type Reader = {
    */
   freshness(since: StoreVersion | null): Promise<Freshness>
   /**
-   * As {@link Reader.freshness}, if that was called in this round of the event loop, and the store then had this version:
-   * no message received before can know of a newer one. Null if it must be read.
+   * The answer of {@link Reader.freshness}, if it was read in this round of the event loop and the store then had this
+   * version. It is still right for every request that arrived before. Null if it must be read.
    */
   recentFreshness?(since: StoreVersion): Freshness | null
   /** Opens one snapshot for any number of pages, on a separate connection. */
   openSnapshot(): Promise<Snapshot>
   close(): Promise<void>
   /** The WAL of a store in a file. */
-  log?: StoreLog
+  wal?: StoreWal
   /** Faults of the cluster; null if the store is not distributed over one. */
   clusterFaults?(): Promise<ClusterFaults | null>
   /** The first table that this user may not read; null if there is none. Absent for a store in a file. */
@@ -46,7 +46,7 @@ export type Reader = {
  * The write-ahead log (WAL) of a store in a file: commits that are not yet copied to the file. It cannot be emptied while
  * an old snapshot is being read.
  */
-export type StoreLog = {
+export type StoreWal = {
   /** Current size in bytes; 0 if there is none. */
   bytes(): number
   /** Copies a long WAL to the file, and empties it unless an old snapshot is still being read. */
@@ -131,7 +131,7 @@ export type Store = {
   /** Whether the database is a library within this program: reads block the calling thread. */
   isEmbedded: boolean
   /** Null if the store has no WAL. */
-  log: StoreLog | null
+  wal: StoreWal | null
   /** Loads code in advance that the first connection would load; absent if there is none. */
   load?(): Promise<void>
   /**

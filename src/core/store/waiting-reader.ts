@@ -33,7 +33,7 @@ export function openWaitingReader(store: Store, options: ReaderOptions): Reader 
     freshness: async (since) => (await current()).freshness(since),
     recentFreshness: (since) => opened?.recentFreshness?.(since) ?? null,
     openSnapshot: async () => (await current()).openSnapshot(),
-    ...(store.log === null ? {} : { log: { ...store.log, shorten: () => {} } }),
+    ...(store.wal === null ? {} : { wal: { ...store.wal, shorten: () => {} } }),
     clusterFaults: async () => opened?.clusterFaults?.() ?? null,
     checkSchema: async () => (await current()).checkSchema(),
     deniedTable: async () => (await (await current()).deniedTable?.()) ?? null,

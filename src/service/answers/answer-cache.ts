@@ -3,7 +3,7 @@ import { singleFlight } from '#core/concurrency/single-flight'
 import type { Change, StoreVersion } from '#core/store/changes'
 import type { Freshness, StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import type { CachedUntil } from '../questions/question.ts'
+import type { AnswerSource } from '../questions/question.ts'
 
 /** Answers cached at most: each is looked at after a commit. */
 const MAX_ANSWERS = 10_000
@@ -25,7 +25,7 @@ export type CachedAnswer = {
   isGzipped: boolean
   /** As in `RenderedBody`. */
   file?: string | undefined
-  until: CachedUntil
+  source: AnswerSource
   /** The commit that it shows. */
   version: StoreVersion
 }
@@ -74,7 +74,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
     if (changed === null) answers.clear()
     else if (version.version !== state?.version.version) {
       const touches = touchedBy(changed)
-      for (const [key, { until }] of answers.entries()) if (touches(until)) answers.delete(key)
+      for (const [key, { source }] of answers.entries()) if (touches(source)) answers.delete(key)
     }
   }
 
@@ -120,16 +120,16 @@ function copyOf(body: Buffer | string): Buffer | string {
 }
 
 /** Returns a test for answers that a commit with these changes makes stale. */
-function touchedBy(changed: readonly Change[]): (until: CachedUntil) => boolean {
+function touchedBy(changed: readonly Change[]): (source: AnswerSource) => boolean {
   const scopes = new Map<string, Set<string | null>>()
   for (const { resource, scope } of changed) {
     const known = scopes.get(resource)
     if (known === undefined) scopes.set(resource, new Set([scope]))
     else known.add(scope)
   }
-  return (until) => {
-    if (until === 'the next commit') return true
-    const touched = scopes.get(until.resource)
-    return touched !== undefined && (until.scope === null || touched.has(until.scope) || touched.has(null))
+  return (source) => {
+    if (source === 'the next commit') return true
+    const touched = scopes.get(source.resource)
+    return touched !== undefined && (source.scope === null || touched.has(source.scope) || touched.has(null))
   }
 }

@@ -91,10 +91,10 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
       const sent = await asking.sendRendered(rendered)
       if (sent?.body === rendered.body) asking.response?.once('close', () => giveBack(rendered.body))
       else if (asking.response !== null) giveBack(rendered.body)
-      const until = question.cachedUntil(asked)
-      if (sent !== null && until !== null && rendered.version !== null) {
+      const source = question.sourceOf(asked)
+      if (sent !== null && source !== null && rendered.version !== null) {
         // Nobody waits for this: the answer is sent, and others wait in the queue.
-        void cache?.put(asking.key, { ...sent, until, version: rendered.version })
+        void cache?.put(asking.key, { ...sent, source, version: rendered.version })
       }
     }
 

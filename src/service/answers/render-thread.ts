@@ -22,7 +22,7 @@ async function openReader(): Promise<Reader> {
   }
 }
 
-async function answer({
+async function renderInThread({
   path,
   asked,
   form,
@@ -43,7 +43,7 @@ let last: Promise<unknown> = Promise.resolve()
 answerCalls(
   parentPort!,
   (asked: ToRender) => {
-    const answered = last.then(() => answer(asked))
+    const answered = last.then(() => renderInThread(asked))
     last = answered.catch(() => {})
     return answered
   },

@@ -5,7 +5,7 @@ import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
 import type { Renderer } from './renderer.ts'
 import { startThread } from './thread-calls.ts'
 
-/** Threads for short pages. One of 1,000 rows takes the thread that sends it a quarter of the time. */
+/** Threads for short pages. Sending a page of 1,000 rows takes the main thread a quarter of the time of rendering it. */
 const SHORT_THREADS = 2
 
 /** Rows given to one thread before another one is woken. For few rows, it is not worth waking another thread. */

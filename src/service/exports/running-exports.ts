@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
-import { LONG_LOG_BYTES, megabytes } from '#core/store/long-log'
-import type { StoreLog } from '#core/store/store'
+import { LONG_WAL_BYTES, megabytes } from '#core/store/long-wal'
+import type { StoreWal } from '#core/store/store'
 import { unavailable } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { Account, Quota } from '../quotas.ts'
@@ -23,7 +23,7 @@ const MAX_SLOW_ADDRESSES = 4_096
 export type ExportOptions = {
   longReads: LongReads
   /** The store's WAL, if it has one. */
-  storeLog?: StoreLog | undefined
+  storeWal?: StoreWal | undefined
   log: Logger
   account: Account
   /** Exports at a time. */
@@ -58,7 +58,7 @@ export class RunningExports {
   /** Files that are being sent. */
   readonly #files = new Set<RunningExport>()
   readonly #slowAddresses: LRUCache<string, true>
-  #breakAt = LONG_LOG_BYTES
+  #breakAt = LONG_WAL_BYTES
   #shortenedAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
 
@@ -82,7 +82,7 @@ export class RunningExports {
    * @throws {ApiError} 503 while the WAL is long, or if there is no slot.
    */
   async begin(address: string, response: ServerResponse | null): Promise<RunningExport> {
-    await this.#refuseLongLog()
+    await this.#refuseLongWal()
     const begun = this.#newExport(address, response)
     const result = this.#quota.take(address, begun)
     if (result === 'refused') this.#takeFromSlowest(begun)
@@ -157,23 +157,23 @@ export class RunningExports {
         new Error(`the client reads less than ${bytesPerSecond} bytes per second over ${seconds} seconds`),
       )
     }
-    this.#giveWayToLog()
+    this.#giveWayToWal()
   }
 
-  #logBytes(): number {
-    return this.#options.storeLog?.bytes() ?? 0
+  #walBytes(): number {
+    return this.#options.storeWal?.bytes() ?? 0
   }
 
-  async #refuseLongLog(): Promise<void> {
-    if (this.#logBytes() <= LONG_LOG_BYTES) return
+  async #refuseLongWal(): Promise<void> {
+    if (this.#walBytes() <= LONG_WAL_BYTES) return
     const { longReads, log } = this.#options
     const now = performance.now()
     if (this.#running.size === 0 && now - this.#shortenedAt >= SHORTEN_INTERVAL_MS) {
       this.#shortenedAt = now
-      await longReads.shortenLog()
-      if (this.#logBytes() <= LONG_LOG_BYTES) return
+      await longReads.shortenWal()
+      if (this.#walBytes() <= LONG_WAL_BYTES) return
       log.warn(
-        `the store's write-ahead log is ${megabytes(this.#logBytes())}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
+        `the store's write-ahead log is ${megabytes(this.#walBytes())}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
       )
     }
     throw unavailable(
@@ -187,11 +187,11 @@ export class RunningExports {
    * reader, or else the oldest. One more is ended each time the WAL has grown by a part of the limit: until all are, it
    * has at most doubled.
    */
-  #giveWayToLog(): void {
-    const bytes = this.#logBytes()
-    if (bytes <= LONG_LOG_BYTES) this.#breakAt = LONG_LOG_BYTES
+  #giveWayToWal(): void {
+    const bytes = this.#walBytes()
+    if (bytes <= LONG_WAL_BYTES) this.#breakAt = LONG_WAL_BYTES
     if (bytes <= this.#breakAt) return
-    this.#breakAt = bytes + LONG_LOG_BYTES / this.#options.slots
+    this.#breakAt = bytes + LONG_WAL_BYTES / this.#options.slots
     const oldest = [...this.#running].find(({ stop }) => !stop.signal.aborted)
     const ended = this.#slowest() ?? oldest
     ended?.stop.abort(

@@ -1,9 +1,9 @@
 import {
   type ExportedRow,
   type ExportQuery,
+  type ExportSource,
   exportRows,
   type LineSource,
-  type RowSource,
   type TimesForm,
 } from './export-rows.ts'
 import { type ParquetOptions, parquetOf } from './parquet.ts'
@@ -43,7 +43,7 @@ export type BytesOptions = ParquetOptions & {
 export async function* exportBytes(
   query: ExportQuery,
   format: ExportFormat,
-  source: RowSource & LineSource,
+  source: ExportSource & LineSource,
   { signal, onRows = () => {}, ...options }: BytesOptions,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
   if (format === 'parquet') {

@@ -38,7 +38,7 @@ export type TimesForm = 'iso' | 'micros' | 'local'
 export type ExportedRow = { row: Row; cursor: string; selection: Selection }
 
 /** Source of rows. */
-export type RowSource = Pick<Snapshot, 'page' | 'read'>
+export type ExportSource = Pick<Snapshot, 'page' | 'read'>
 
 /** Source of lines, if the database writes them. */
 export type LineSource = Pick<Snapshot, 'lines' | 'read'>
@@ -49,7 +49,7 @@ export type LineSource = Pick<Snapshot, 'lines' | 'read'>
  */
 export async function* exportRows(
   query: ExportQuery,
-  source: RowSource,
+  source: ExportSource,
   signal?: AbortSignal,
 ): AsyncGenerator<ExportedRow[], void, undefined> {
   for await (const part of marketQueries(query, source)) {
@@ -131,7 +131,7 @@ async function* listedMarkets(
 async function* selectedRows(
   { resource, selection, descending, cursor }: ExportQuery,
   cursorOf: (row: Row) => string,
-  source: RowSource,
+  source: ExportSource,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ExportedRow[], void, undefined> {
   let from = cursor

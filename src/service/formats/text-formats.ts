@@ -5,10 +5,10 @@ import { type CellValue, type ExportColumn, exportTableOf } from './columns.ts'
 import {
   type ExportedRow,
   type ExportQuery,
+  type ExportSource,
   exportLines,
   exportRows,
   type LineSource,
-  type RowSource,
   type TimesForm,
 } from './export-rows.ts'
 import { timeNamesOf, withIsoTimes } from './iso-times.ts'
@@ -87,7 +87,7 @@ export function csvWriter(
 export async function* exportText(
   query: ExportQuery,
   format: TextFormatName,
-  source: RowSource & LineSource,
+  source: ExportSource & LineSource,
   signal?: AbortSignal,
 ): AsyncGenerator<{ text: string | Uint8Array; count: number }, void, undefined> {
   const { lines, read } = source

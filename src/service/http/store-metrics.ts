@@ -31,10 +31,10 @@ export function addStoreMetrics({ gauge }: Metrics, reader: Reader): void {
       if (missing !== null) blocks.set(missing)
     },
   )
-  const { log } = reader
-  if (log !== undefined) {
+  const { wal } = reader
+  if (wal !== undefined) {
     gauge('lyra_store_log_bytes', 'Size of the write-ahead log of the SQLite file.', [], (bytes) =>
-      bytes.set(log.bytes()),
+      bytes.set(wal.bytes()),
     )
   }
   // A service that is current may still get no points of a market.

@@ -16,7 +16,7 @@ type RequestTakerOptions = {
   countRequest: CountRequest
   explainError: ExplainError
   findRoute: FindRoute
-  /** Of errors. */
+  /** The queue in which the answers of errors wait. */
   queue: Queue
   trustProxy: boolean
   exchanges: Exchanges

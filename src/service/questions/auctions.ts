@@ -54,6 +54,6 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
     return renderedBody({ auctions: node }, storeHead, null)
   },
   queueClass: () => 'report',
-  cachedUntil: () => null,
+  sourceOf: () => null,
   description: { operationId: 'getAuctions', summary: 'List the auctions of a market', body: BODY },
 }

@@ -168,7 +168,7 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     return renderedBody(coverageBody(holdings, query), storeHead, null)
   },
   queueClass: () => 'report',
-  cachedUntil: () => null,
+  sourceOf: () => null,
   description: {
     operationId: 'getCoverage',
     summary: 'List stored blocks, gaps and row counts',

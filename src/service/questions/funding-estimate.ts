@@ -30,7 +30,7 @@ export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOpt
     return madeFile({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, found)
   },
   queueClass: () => 'report',
-  cachedUntil: () => 'the next commit',
+  sourceOf: () => 'the next commit',
   description: {
     operationId: 'getFundingEstimate',
     summary: "Get the estimated payment of a market's running funding period",

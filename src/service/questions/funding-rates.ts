@@ -108,7 +108,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     return renderedBody(pageBody(page, { ...found, rows, edges: null }), storeHead, version)
   },
   queueClass: () => 'report',
-  cachedUntil: () => 'the next commit',
+  sourceOf: () => 'the next commit',
   description: {
     operationId: 'getFundingRates',
     summary: 'Sum funding rates of markets by day or by 8 hours',

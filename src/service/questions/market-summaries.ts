@@ -39,6 +39,6 @@ export const marketSummariesQuestion: Question<AskedSummaries> = {
     return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { storeHead, version })
   },
   queueClass: () => 'report',
-  cachedUntil: () => 'the next commit',
+  sourceOf: () => 'the next commit',
   description: { list: marketSummaries, isFile: true },
 }

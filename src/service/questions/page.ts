@@ -22,7 +22,7 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
       return { body: pageMessage(resource, json), checkSum: null, storeHead, version }
     },
     queueClass: (asked) => (isLong(asked) ? 'long' : 'short'),
-    cachedUntil: ({ selection }) => ({ resource: resource.name, scope: selection.marketId ?? null }),
+    sourceOf: ({ selection }) => ({ resource: resource.name, scope: selection.marketId ?? null }),
     description: { list: resource },
   }
 }

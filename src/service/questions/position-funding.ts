@@ -161,7 +161,7 @@ export const positionFundingQuestion: Question<AskedFunding> = {
   },
   queueClass: () => 'report',
   // Data points and market data may name a period whose own event is missing.
-  cachedUntil: () => 'the next commit',
+  sourceOf: () => 'the next commit',
   description: {
     operationId: 'getPositionFunding',
     summary: 'Calculate the funding payments of a position over a time range',

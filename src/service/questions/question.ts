@@ -38,7 +38,7 @@ type Rendering = {
 export type QueueClass = 'short' | 'long' | 'report'
 
 /** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
-export type CachedUntil = Change | 'the next commit'
+export type AnswerSource = Change | 'the next commit'
 
 /**
  * A question that clients can ask, over REST, gRPC or in the explorer. The checked request can be sent between threads.
@@ -58,8 +58,8 @@ export type Question<Asked = unknown> = {
   /** Makes the body; null while the store holds no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
   render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
   queueClass(asked: Asked): QueueClass
-  /** For how long an answer is the one that the store would give; null: it is not cached. */
-  cachedUntil(asked: Asked): CachedUntil | null
+  /** The rows that an answer follows from: it is cached until they change. Null if it is not cached. */
+  sourceOf(asked: Asked): AnswerSource | null
   /** Its description in the OpenAPI document and the client. */
   description: ({ list: Resource } | Report) & IsFile
 }

@@ -156,7 +156,7 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
     return { ...renderedBody({}, storeHead, null), refusal }
   },
   queueClass: () => 'report',
-  cachedUntil: () => null,
+  sourceOf: () => null,
   description: {
     operationId: 'getFundingPeriodDataPointSeries',
     summary: 'Get the prices and TWAPs of a market in time buckets, for a chart',

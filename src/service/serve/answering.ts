@@ -11,7 +11,7 @@ import { longReadsOf, startLongReads } from '../streams/long-reads.ts'
 import { PROGRAM_VERSION } from '../version.ts'
 import { type App, createApp } from './app.ts'
 import { addDiskMetrics } from './disk-metrics.ts'
-import type { IngestionReport } from './ingestion.ts'
+import type { IngestionMessage } from './ingestion.ts'
 import { addIngestionMetrics } from './ingestion-metrics.ts'
 import { closeServer, listen, STOP_TIMEOUT_MS } from './listen.ts'
 import { isReader, type ServeSettings } from './settings.ts'
@@ -21,7 +21,7 @@ export type Answering = {
   /** Address of the service, `http://127.0.0.1:3008`. */
   url: string
   /** Shows the ingestion's reports in readiness and metrics. */
-  show(report: IngestionReport): void
+  show(report: IngestionMessage): void
   /** Rejects if the store's schema is not the program's, or it cannot be read. */
   checkSchema(): Promise<void>
   /** Finishes answers in flight, for at most 10 s, and ends. */

@@ -129,13 +129,13 @@ export function createApp(options: AppOptions): App {
   const answers = createAnswers({ renderer, queues, cache, metrics })
 
   // A store without a log is that of a database server.
-  const slots = reader.log === undefined ? limits.serverExports : limits.exports
+  const slots = reader.wal === undefined ? limits.serverExports : limits.exports
   const exports = createExports({
     longReads,
     slots,
     log,
     account,
-    storeLog: reader.log,
+    storeWal: reader.wal,
     leastPace: limits.exportPace,
     fileLimits: limits.exportFiles,
   })

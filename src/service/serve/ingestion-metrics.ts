@@ -1,10 +1,10 @@
 import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { addLiveMetrics } from '../live/live-metrics.ts'
 import type { Metrics } from '../metrics.ts'
-import type { IngestionReport } from './ingestion.ts'
+import type { IngestionMessage } from './ingestion.ts'
 
 /** Adds the figures of the ingestion; the function returned shows its reports. */
-export function addIngestionMetrics(metrics: Metrics): (report: IngestionReport) => void {
+export function addIngestionMetrics(metrics: Metrics): (report: IngestionMessage) => void {
   const records = metrics.counter('lyra_records_total', 'Records read by ingestion.')
   const leftOut = metrics.counter(
     'lyra_events_left_out_total',

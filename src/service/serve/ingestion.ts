@@ -20,13 +20,13 @@ type Ingestion = {
 }
 
 /** What an ingestion reports while it works: plain data, which may go to another process. */
-export type IngestionReport = WorkerMessage | { type: 'failed'; message: string }
+export type IngestionMessage = WorkerMessage | { type: 'failed'; message: string }
 
 /** Starts the configured ingestion, which reports its progress to `notify`. */
 export function startIngestion(
   settings: ServeSettings,
   log: Logger,
-  notify: (report: IngestionReport) => void,
+  notify: (report: IngestionMessage) => void,
 ): Ingestion {
   const { store, listen, paths, keep, allowGap, strict, logLevel } = settings
   const ingested = Promise.withResolvers<boolean>()

@@ -8,7 +8,7 @@ import { otherChain, StoreAwayError, StoreNewerError } from '#core/store/store'
 import { createLogger } from '../log.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { type Answering, startAnswering } from './answering.ts'
-import { type IngestionReport, startIngestion } from './ingestion.ts'
+import { type IngestionMessage, startIngestion } from './ingestion.ts'
 import { isReader, type ServeSettings } from './settings.ts'
 
 /** How often a reader looks at the version of its store's schema, in milliseconds. */
@@ -43,8 +43,8 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
 
   const readsOnly = isReader(settings)
   /** Reports of the ingestion before anyone can show them. */
-  const early: IngestionReport[] = []
-  let show = (report: IngestionReport): void => void early.push(report)
+  const early: IngestionMessage[] = []
+  let show = (report: IngestionMessage): void => void early.push(report)
   const ingestion = startIngestion(settings, log, (report) => show(report))
   parts.push(ingestion)
   let answering: Answering

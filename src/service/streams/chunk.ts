@@ -79,8 +79,8 @@ function eventsText(
 const MAX_IDS_BYTES = 512
 
 /**
- * The position after a row. Of the rows of one event, such as the providers in a market's list, only the last
- * one completes it; that of a piece that ends within it says how far it is, for the others the event is as if not begun.
+ * The position after a row. One event may have many rows, such as the providers in a market's list: until the last of them,
+ * the position is that before the event. If a piece ends within the event, its last row has a position within it.
  */
 function positionAfter(
   position: EventPosition,

@@ -34,11 +34,11 @@ function open(): Promise<{ reader: Reader; reads: LongReads }> {
   return opening
 }
 
-async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer>> {
+async function readInThread(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer>> {
   switch (asked.type) {
-    case 'shorten log': {
+    case 'shorten WAL': {
       const { reads } = await open()
-      await reads.shortenLog()
+      await reads.shortenWal()
       return { answer: null }
     }
     case 'chunk': {
@@ -78,7 +78,7 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
   }
 }
 
-answerCalls<LongReadAsked, LongReadAnswer>(parentPort!, answer, async () => {
+answerCalls<LongReadAsked, LongReadAnswer>(parentPort!, readInThread, async () => {
   await Promise.all([...exports.values()].map((opened) => opened.close()))
   if (opening === null) return
   const { reader } = await opening

@@ -8,7 +8,7 @@ import type { Reader } from '#core/store/store'
 import type { ThreadsOptions } from '../answers/render-threads.ts'
 import { startThread } from '../answers/thread-calls.ts'
 import { type BytesOptions, type ExportFormat, exportBytes } from '../formats/export-bytes.ts'
-import type { ExportQuery, LineSource, RowSource } from '../formats/export-rows.ts'
+import type { ExportQuery, ExportSource, LineSource } from '../formats/export-rows.ts'
 import { type Chunk, chunkOf, type ReadChunk } from './chunk.ts'
 import { createReadQueue, type ReadClass } from './read-queue.ts'
 import type { ReadSummaries } from './summary-feed.ts'
@@ -37,7 +37,7 @@ export type LongReads = {
   readSummaries: ReadSummaries
   openExport(query: ExportQuery, format: ExportFormat): Promise<OpenExport>
   /** Empties the store's WAL, if it is long and no old snapshot is being read. */
-  shortenLog(): Promise<void>
+  shortenWal(): Promise<void>
   /** Whether everything that reads is loaded and runs. */
   isRunning(): boolean
   close(): Promise<void>
@@ -61,7 +61,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
     openExport: async (query, format) => {
       const snapshot = await queue('export', () => reader.openSnapshot())
       const { lines } = snapshot
-      const source: RowSource & LineSource = {
+      const source: ExportSource & LineSource = {
         page: (page) => queue('export', () => snapshot.page(page)),
         read: (query) => queue('export', () => snapshot.read(query)),
         ...(lines === undefined ? {} : { lines: (asked) => queue('export', () => lines(asked)) }),
@@ -89,7 +89,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
       }
     },
     isRunning: () => true,
-    shortenLog: () => queue('export', async () => reader.log?.shorten()),
+    shortenWal: () => queue('export', async () => reader.wal?.shorten()),
     close: async () => {},
   }
 }
@@ -101,7 +101,7 @@ export type LongReadAsked =
   | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
-  | { type: 'shorten log' }
+  | { type: 'shorten WAL' }
 
 /** A query as it is sent between threads. */
 type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
@@ -147,8 +147,8 @@ export function startLongReads(
         },
       }
     },
-    shortenLog: async () => {
-      await thread.ask({ type: 'shorten log' })
+    shortenWal: async () => {
+      await thread.ask({ type: 'shorten WAL' })
     },
     isRunning: thread.isRunning,
     close: thread.close,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { LONG_LOG_BYTES, megabytes } from '#core/store/long-log'
+import { LONG_WAL_BYTES, megabytes } from '#core/store/long-wal'
 import type { Store } from '#core/store/store'
 
 const WATCH_INTERVAL_MS = 1_000
@@ -9,9 +9,9 @@ const WATCH_INTERVAL_MS = 1_000
  * warns again each time its size has doubled. Returns the function that stops watching.
  */
 export function watchLog(store: Store, log: Logger): () => void {
-  let warnAt = LONG_LOG_BYTES
+  let warnAt = LONG_WAL_BYTES
   const look = () => {
-    const bytes = store.log?.bytes() ?? 0
+    const bytes = store.wal?.bytes() ?? 0
     if (bytes <= warnAt) return
     warnAt = 2 * bytes
     log.warn(

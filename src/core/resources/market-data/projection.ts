@@ -1,6 +1,6 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { MarketDataEvent } from '../../events/event.ts'
-import { putList } from '../../model/batch.ts'
+import { addMarketData } from '../../model/batch.ts'
 import type { Projection } from '../../model/projection.ts'
 import { decodeMarketData } from './decode.ts'
 
@@ -10,5 +10,5 @@ export const marketDataProjection: Projection<MarketDataEvent> = {
   numbers: [EVENT_KIND.marketData],
   decode: ({ bytes, at, end }, leaveOut) => decodeMarketData(bytes, at, end, leaveOut),
   faultOf: () => null,
-  project: (batch, event, { height, index }) => putList(batch, { event, height, index }),
+  project: (batch, event, { height, index }) => addMarketData(batch, { event, height, index }),
 }

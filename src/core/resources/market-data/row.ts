@@ -2,7 +2,7 @@ import type { EventPosition } from '../../domain/event-position.ts'
 import { greatest, MAX_INT64 } from '../../domain/integers.ts'
 import type { MarketDataEvent, MarketFigures, PerpetualData } from '../../events/event.ts'
 import { isStorableNumber } from '../../events/left-out.ts'
-import { type Batch, type LiquidityProviderList, put } from '../../model/batch.ts'
+import { type Batch, type PositionedMarketData, put } from '../../model/batch.ts'
 import type { RowOf } from '../../model/table.ts'
 import { marketDataTable } from './table.ts'
 
@@ -36,7 +36,7 @@ export function marketDataRow(
 }
 
 /** The row of a market's latest data, from all that a batch has, in the order of the stream. */
-export function latestDataRow(lists: readonly LiquidityProviderList[]): RowOf<typeof marketDataTable> | null {
+export function latestDataRow(lists: readonly PositionedMarketData[]): RowOf<typeof marketDataTable> | null {
   const { event, ...position } = lists.at(-1)!
   const row = marketDataRow(event, position)
   if (row === null) return null

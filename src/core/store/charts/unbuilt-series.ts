@@ -13,7 +13,7 @@ type SeriesState = {
   series: MarketSeries
   /** The first of the shortest buckets that is not built. */
   builtTo: bigint
-  /** Upper bound of the points that readers read in addition to buckets, without those of the bucket after the last built one. */
+  /** At most how many points a reader reads because their buckets are stale or not built; the newest bucket is not counted. */
   points: number
 }
 

@@ -17,7 +17,7 @@ export function postgresStore(text: string): StoreAdmin {
     name: address.name,
     publicName: address.publicName,
     isEmbedded: false,
-    log: null,
+    wal: null,
     load: async () => {
       await loadDriver()
     },

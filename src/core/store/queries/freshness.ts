@@ -1,5 +1,5 @@
 import type { Row } from '../../model/resource.ts'
-import { READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
+import { parseChanges, READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Freshness, Query, StoreHead } from '../pages/page.ts'
 
 /** The state of a store: its last commit, and its last block; null if it has no block. */
@@ -33,7 +33,7 @@ function freshnessOf(rows: readonly Row[], since: StoreVersion): Freshness | nul
   if (first === undefined) return null
   const { version } = stateOf(first)
   if (version.version !== since.version || version.mark !== since.mark) return null
-  const changes = rows.slice(1).map(([, , , , scopes]) => readChanges(scopes as string))
+  const changes = rows.slice(1).map(([, , , , scopes]) => parseChanges(scopes as string))
   const areKnown = changes.every((ofCommit) => ofCommit !== null)
   return { ...stateOf(rows.at(-1)!), changed: areKnown ? changes.flat() : null }
 }

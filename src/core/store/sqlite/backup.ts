@@ -11,8 +11,8 @@ import {
   openForReading,
   withSqliteErrors,
 } from './connection.ts'
-import { hasLog } from './log-check.ts'
-import { shortenLog } from './shorten-log.ts'
+import { shortenWal } from './shorten-wal.ts'
+import { hasWal } from './wal-check.ts'
 
 /** Number of pages copied at a time. */
 const STEP_PAGES = 2_000
@@ -55,7 +55,7 @@ export async function backupSqlite(
     throw explainSqliteError(file, error)
   } finally {
     source.close()
-    shortenLog(path)
+    shortenWal(path)
   }
 }
 
@@ -82,7 +82,7 @@ function refuseFile(path: string, file: string, force: boolean): void {
   if (!stats.isFile()) throw new StoreError(`${file}: exists and is not a regular file; name another one`)
   if (!force)
     throw new StoreError(`${file}: already exists; name another file, or add --force to overwrite it`)
-  if (hasLog(file)) {
+  if (hasWal(file)) {
     throw new StoreError(
       `${file}: has a write-ahead log (${file}-wal), so it may be a store in use; name another file`,
     )

@@ -17,9 +17,9 @@ import {
   StoreOutdatedError,
   StoreRefusedError,
 } from '../store.ts'
-import { checkLog, flushLog, HAS_JOURNAL } from './log-check.ts'
 import { runSqliteMutation } from './run-sql.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
+import { checkWal, flushWal, HAS_JOURNAL } from './wal-check.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
@@ -180,7 +180,7 @@ export class Connection {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
       throw new StoreError(`${path}: is a folder; name a file in it with --store`)
     }
-    checkLog(path)
+    checkWal(path)
     if (!readOnly) createPrivately(path)
     this.path = path
     this.#isAlone = isAlone
@@ -266,7 +266,7 @@ export class Connection {
    * Copies as much of the WAL to the file as is possible without waiting for others or blocking them. Not within a
    * transaction.
    */
-  copyLog(): void {
+  copyWal(): void {
     this.#pragma('wal_checkpoint(passive)')
   }
 
@@ -274,7 +274,7 @@ export class Connection {
    * Copies the WAL to the file and empties it. Returns whether this was possible, in spite of readers of older snapshots.
    * Not within a transaction.
    */
-  truncateLog(): boolean {
+  truncateWal(): boolean {
     this.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
     try {
       return this.#pragma('wal_checkpoint(truncate)') === 0
@@ -327,7 +327,7 @@ export class Connection {
     withSqliteErrors(this.path, () => {
       try {
         // While readers have the file open, SQLite would leave the WAL as it is. A copy that they prevent flushes nothing.
-        if (this.isInPlace && !this.#mayTruncateLog()) flushLog(this.path)
+        if (this.isInPlace && !this.#mayTruncateWal()) flushWal(this.path)
       } finally {
         this.close()
       }
@@ -350,10 +350,10 @@ export class Connection {
     return statement
   }
 
-  /** As {@link truncateLog}; also returns false if another connection prevents it. */
-  #mayTruncateLog(): boolean {
+  /** As {@link truncateWal}; also returns false if another connection prevents it. */
+  #mayTruncateWal(): boolean {
     try {
-      return this.truncateLog()
+      return this.truncateWal()
     } catch (error) {
       if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
       return false
@@ -379,7 +379,7 @@ function migrate(connection: Connection, onNotice: (message: string) => void): v
       `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SQLITE_SCHEMA)}`,
     )
   })
-  connection.truncateLog()
+  connection.truncateWal()
 }
 
 /**

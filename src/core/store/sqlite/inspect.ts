@@ -5,7 +5,7 @@ import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import { type Connection, openForReading, schemaVersionIn, withSqliteErrors } from './connection.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
-import { shortenLog } from './shorten-log.ts'
+import { shortenWal } from './shorten-wal.ts'
 import { isLocked, readWriter } from './writer.ts'
 
 /** The file, its WAL, and the WAL's index. */
@@ -55,7 +55,7 @@ export function checkSqlite(path: string): DatabaseCheck {
     problems.push(`the file: ${message}`)
   } finally {
     connection.close()
-    shortenLog(path)
+    shortenWal(path)
   }
   return { problems, notes }
 }
@@ -92,16 +92,16 @@ function withoutLayout(sql: string | null): string | undefined {
     .replaceAll(/ ?([(),]) ?/g, '$1')
 }
 
-/** Checks the row that ties the file to its WAL (log-check.ts). */
+/** Checks the row that ties the file to its WAL (wal-check.ts). */
 function storeFileProblems(connection: Connection): string[] {
   const rows = connection.rows('select store_id, commits, upkeep_commits, log_from from store_file')
-  const [storeId, commits, upkeepCommits, logFrom] = (rows[0] ?? []) as [string, number, number, number]
+  const [storeId, commits, upkeepCommits, walFrom] = (rows[0] ?? []) as [string, number, number, number]
   if (rows.length !== 1) return [`store_file: ${rows.length} rows instead of one`]
   const problems: string[] = []
   if (!/^[0-9a-f]{32}$/.test(storeId)) problems.push(`store_file: "${storeId}" is not the id of a store`)
-  if (logFrom < 0 || upkeepCommits < 0 || logFrom > commits || upkeepCommits > commits) {
+  if (walFrom < 0 || upkeepCommits < 0 || walFrom > commits || upkeepCommits > commits) {
     problems.push(
-      `store_file: ${commits} commits, ${upkeepCommits} of them upkeep's, the log from ${logFrom} on`,
+      `store_file: ${commits} commits, ${upkeepCommits} of them upkeep's, the WAL from ${walFrom} on`,
     )
   }
   return problems

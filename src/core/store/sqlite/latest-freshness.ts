@@ -16,7 +16,7 @@ export class LatestFreshness {
   /** For each version returned, the number of these commits at that time. */
   readonly #givenAfter = new WeakMap<StoreVersion, number>()
 
-  /** The state, if it was read in this round of the event loop: no message received before can be newer. Otherwise null. */
+  /** The state, if it was read in this round of the event loop: it is right for all that arrived before. Otherwise null. */
   recent(since: StoreVersion): Freshness | null {
     return this.#isRecent && this.#last?.unchanged.version === since ? this.#last.unchanged : null
   }

@@ -4,7 +4,7 @@ import { type Connection, openForReading, withSqliteErrors } from './connection.
 import { LatestFreshness } from './latest-freshness.ts'
 import { readPage } from './read-page.ts'
 import { runSqliteQuery } from './run-sql.ts'
-import { sqliteLog } from './shorten-log.ts'
+import { sqliteWal } from './shorten-wal.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
 /**
@@ -62,7 +62,7 @@ export function openSqliteReader(
     freshness: (since) => attempt((from) => freshness.read(from, since)),
     recentFreshness: (since) => freshness.recent(since),
     openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),
-    log: isReadOnly ? { ...sqliteLog(path), shorten: () => {} } : sqliteLog(path),
+    wal: isReadOnly ? { ...sqliteWal(path), shorten: () => {} } : sqliteWal(path),
     checkSchema: () => attempt((from) => from.refuseOutdated()),
     close: async () => close(),
   }

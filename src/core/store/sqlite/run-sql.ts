@@ -60,7 +60,7 @@ export function runSqliteQuery<T>(connection: StatementRunner, query: Query<T>):
   let step = query.next()
   while (!step.done) {
     const { text } = step.value
-    // Pages are located this way: a statement that runs once takes no list of its values.
+    // A statement that runs once has no list of lists of values: one less to create for each page.
     step = query.next(
       'each' in step.value
         ? step.value.each.flatMap((values) => connection.rows(text, values))

@@ -24,7 +24,7 @@ const OWN_TABLES = `
     primary key (market, source, timestamp, seq)
   ) strict, without rowid;
 
-  -- Which store this is and how often it was written: distinguishes its own log from another's (log-check.ts). Of the
+  -- Which store this is and how often it was written: distinguishes its own log from another's (wal-check.ts). Of the
   -- commits, those of upkeep are counted apart: a writer goes on beside them.
   create table store_file (
     id integer primary key check (id = 1),

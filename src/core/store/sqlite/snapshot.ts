@@ -3,7 +3,7 @@ import { asUnavailable, type Snapshot } from '../store.ts'
 import { openForReading, withSqliteErrors } from './connection.ts'
 import { readLines, readPage } from './read-page.ts'
 import { runSqliteQuery } from './run-sql.ts'
-import { shortenLog } from './shorten-log.ts'
+import { shortenWal } from './shorten-wal.ts'
 
 /** Page cache: a reader that reads to the end rarely returns to a page. */
 const CACHE_KIB = 1024
@@ -37,7 +37,7 @@ export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot 
       read: async (several) => reading(() => runSqliteQuery(connection, several)),
       close: async () => {
         connection.close()
-        if (!isReadOnly) shortenLog(path)
+        if (!isReadOnly) shortenWal(path)
       },
     }
   } catch (error) {

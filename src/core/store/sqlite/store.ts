@@ -5,7 +5,7 @@ import { backupSqlite } from './backup.ts'
 import { openMigrated, schemaVersionToWrite, withSqliteErrors } from './connection.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
 import { openSqliteReader } from './reader.ts'
-import { sqliteLog } from './shorten-log.ts'
+import { sqliteWal } from './shorten-wal.ts'
 import { openSqliteTableReader } from './tables.ts'
 import { openSqliteUpkeep } from './upkeep.ts'
 import { isLocked, openSqliteWriter } from './writer.ts'
@@ -16,7 +16,7 @@ export function sqliteStore(path: string): StoreAdmin {
     name: path,
     publicName: basename(path),
     isEmbedded: true,
-    log: sqliteLog(path),
+    wal: sqliteWal(path),
     hasWriter: async () => isLocked(path) === true,
     openWriter: (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),

@@ -2,14 +2,14 @@ import { insertText, type TextCell, tableOf } from '../schema/tables.ts'
 import type { Writer } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
 import { type Connection, openAlone, openForReading, withSqliteErrors } from './connection.ts'
-import { shortenLog } from './shorten-log.ts'
+import { shortenWal } from './shorten-wal.ts'
 import { createSqliteWriter } from './writer.ts'
 
 /** Reads the tables of a store in one snapshot, until the reader is closed. */
 export function openSqliteTableReader(path: string): TableReader {
   const connection = openForReading(path)
   connection.begin()
-  return tablesOf(connection, () => shortenLog(path))
+  return tablesOf(connection, () => shortenWal(path))
 }
 
 function tablesOf(connection: Connection, onClosed = () => {}): TableReader {

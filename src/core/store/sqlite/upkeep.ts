@@ -1,10 +1,10 @@
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
 import { openForWriting, refuseReadOnly, withSqliteErrors } from './connection.ts'
-import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteMutation } from './run-sql.ts'
+import { MAX_WAL_BYTES, walBytes } from './wal-check.ts'
 
-/** If the WAL is empty now, it begins with this commit: the file contains all earlier commits (log-check.ts). */
+/** If the WAL is empty now, it begins with this commit: the file contains all earlier commits (wal-check.ts). */
 const COUNT_UPKEEP_COMMIT = `
   update store_file set
     log_from = case when $1 = 0 then commits else log_from end,
@@ -21,9 +21,9 @@ export function openSqliteUpkeep(path: string): Upkeep {
     write: async (mutation) =>
       withSqliteErrors(path, () => {
         // If a reader of an older snapshot prevents it, the WAL is copied later.
-        if (logBytes(path) > MAX_LOG_BYTES) connection.truncateLog()
+        if (walBytes(path) > MAX_WAL_BYTES) connection.truncateWal()
         return connection.transaction('immediate', () => {
-          connection.run(COUNT_UPKEEP_COMMIT, [BigInt(logBytes(path))])
+          connection.run(COUNT_UPKEEP_COMMIT, [BigInt(walBytes(path))])
           const rows = runSqliteMutation(connection, mutation())
           // Also without changes: a commit that records none is taken for another program's (latest-freshness.ts).
           connection.runAll(noteChanges(rows > 0 ? EVERY_CHANGE : []))

@@ -26,8 +26,8 @@ import type { MarketNumbers } from '../write/market-numbers.ts'
 import { writeBatch } from '../write/write-batch.ts'
 import { coverageStatements, writtenCoverage } from '../write/write-coverage.ts'
 import { type Connection, openMigrated, refuseReadOnly, withSqliteErrors } from './connection.ts'
-import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteMutation, runSqliteQuery } from './run-sql.ts'
+import { MAX_WAL_BYTES, walBytes } from './wal-check.ts'
 
 const READ_COMMITS = `
   select cast(commits as text), cast(log_from as text), cast(upkeep_commits as text) from store_file`
@@ -44,8 +44,8 @@ type StoredState = {
   commits: bigint
   /** The number of commits by upkeep, which deletes rows while a writer is active (upkeep.ts). */
   upkeepCommits: bigint
-  /** The number of the file's commits when its present WAL began (log-check.ts). */
-  logFrom: bigint
+  /** The number of the file's commits when its present WAL began (wal-check.ts). */
+  walFrom: bigint
 }
 
 /**
@@ -164,7 +164,7 @@ function createOwnedLike(store: string, path: string, content = ''): void {
 
 /** Creates the writer over a connection, which it closes. */
 export function createSqliteWriter(path: string, connection: Connection): Writer {
-  const keepLogShort = logKeeper(path, connection)
+  const keepWalShort = walKeeper(path, connection)
   /** The numbers of the markets seen so far. Emptied if a commit fails, because that may have undone some. */
   const markets: MarketNumbers = new Map()
   const unbuilt = createUnbuiltSeries()
@@ -200,11 +200,11 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     try {
       withSqliteErrors(path, () => {
         refuseOtherFile()
-        if (keepLogShort()) stored.logFrom = stored.commits
+        if (keepWalShort()) stored.walFrom = stored.commits
         connection.transaction('immediate', () => {
           refuseOtherWriter()
           work()
-          connection.run(COUNT_COMMIT, [stored.logFrom])
+          connection.run(COUNT_COMMIT, [stored.walFrom])
         })
       })
       stored.commits += 1n
@@ -217,21 +217,21 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
 
   function readStoredState(): StoredState {
     return connection.transaction('deferred', () => {
-      const { commits, logFrom, upkeepCommits } = readCommits()
+      const { commits, walFrom, upkeepCommits } = readCommits()
       // Read after the counter, which upkeep may increase at any time: the counted commits are then in the file.
-      const isLogEmpty = logBytes(path) === 0
+      const isWalEmpty = walBytes(path) === 0
       return {
         coverage: runSqliteQuery(connection, readCoverage()),
         commits,
         upkeepCommits,
-        logFrom: isLogEmpty ? commits : logFrom,
+        walFrom: isWalEmpty ? commits : walFrom,
       }
     })
   }
 
   function readCommits(): Omit<StoredState, 'coverage'> {
-    const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS)!.map((count) => BigInt(count!))
-    return { commits: commits!, logFrom: logFrom!, upkeepCommits: upkeepCommits! }
+    const [commits, walFrom, upkeepCommits] = connection.row(READ_COMMITS)!.map((count) => BigInt(count!))
+    return { commits: commits!, walFrom: walFrom!, upkeepCommits: upkeepCommits! }
   }
 
   /** Fails if another program has written to the store: each of the two would continue from the other's changes. */
@@ -258,20 +258,20 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
  * Creates the function that copies a long WAL to the file, and returns whether the WAL is empty. The WAL keeps growing
  * while an older snapshot is being read.
  */
-function logKeeper(path: string, connection: Connection): () => boolean {
+function walKeeper(path: string, connection: Connection): () => boolean {
   /** The size from which it is copied to the file. */
-  let copyAt = MAX_LOG_BYTES
+  let copyAt = MAX_WAL_BYTES
   let retryAt = 0
   return () => {
-    const bytes = logBytes(path)
+    const bytes = walBytes(path)
     if (bytes === 0) {
-      // A reader that has ended has emptied it (shorten-log.ts).
-      copyAt = MAX_LOG_BYTES
+      // A reader that has ended has emptied it (shorten-wal.ts).
+      copyAt = MAX_WAL_BYTES
       return true
     }
-    if (bytes < copyAt && (bytes < MAX_LOG_BYTES || performance.now() < retryAt)) return false
-    const isEmpty = connection.truncateLog()
-    copyAt = (isEmpty ? 0 : bytes) + MAX_LOG_BYTES
+    if (bytes < copyAt && (bytes < MAX_WAL_BYTES || performance.now() < retryAt)) return false
+    const isEmpty = connection.truncateWal()
+    copyAt = (isEmpty ? 0 : bytes) + MAX_WAL_BYTES
     retryAt = performance.now() + EMPTY_LOG_RETRY_MS
     return isEmpty
   }

@@ -40,15 +40,15 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, unbuilt: Unbui
       yield { table, rows: marketColumn(table) === 'market' ? numbered(list, markets) : list }
     }
   }
-  const lists = batch.liquidityProviderLists
+  const lists = batch.marketData
   const data = [...lists.values()].flatMap((ofMarket) => latestDataRow(ofMarket) ?? [])
   if (data.length > 0) yield { table: marketDataTable, rows: data }
   yield* writeProviders(rowsOf(batch, provisionTable), lists)
 }
 
 /** The markets that a batch's rows name. */
-function batchMarkets({ rows, liquidityProviderLists }: Batch): Set<string> {
-  const ids = new Set(liquidityProviderLists.keys())
+function batchMarkets({ rows, marketData }: Batch): Set<string> {
+  const ids = new Set(marketData.keys())
   for (const [name, ofTable] of rows) {
     const column = marketColumn(tableOf(name))
     if (column !== undefined) for (const id of ofTable.markets(column)) ids.add(id)

@@ -1,5 +1,5 @@
 import { type EventPosition, hasBlock, isBefore } from '../../domain/event-position.ts'
-import type { LiquidityProviderList } from '../../model/batch.ts'
+import type { PositionedMarketData } from '../../model/batch.ts'
 import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
 import { type LiquidityProviderRow, liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
@@ -73,7 +73,7 @@ const latest = (first: EventPosition, ...others: readonly (EventPosition | undef
 /** Writes the provisions and the lists of a commit. */
 export function* writeProviders(
   provisions: readonly ProvisionRow[],
-  lists: ReadonlyMap<string, readonly LiquidityProviderList[]>,
+  lists: ReadonlyMap<string, readonly PositionedMarketData[]>,
 ): Mutation {
   // Read before the provisions of this commit are written, each of which is followed below.
   const later = yield {
@@ -204,11 +204,11 @@ function moveBy(id: string, event: Provision, provisions: Provisions, moves: Mov
 }
 
 /** Writes lists that are newer than the stored one of their market: only rows that differ. */
-function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]>, moves: Moves): Mutation {
+function* writeLists(lists: ReadonlyMap<string, readonly PositionedMarketData[]>, moves: Moves): Mutation {
   const markets = [...lists.keys()]
   const storedLists = yield { text: READ_LIST, values: markets.map((marketId): Values => [marketId]) }
   const late: Values[] = []
-  const newer = new Map<string, readonly LiquidityProviderList[]>()
+  const newer = new Map<string, readonly PositionedMarketData[]>()
   for (const [at, marketId] of markets.entries()) {
     const [row] = storedLists[at]!
     const stored = row === undefined ? null : positionOf(row)
@@ -277,7 +277,7 @@ function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: 
  * Most rows change with each list, so few lists need to be decoded.
  */
 function changesOf(
-  lists: readonly LiquidityProviderList[],
+  lists: readonly PositionedMarketData[],
   stored: ReadonlyMap<string, StoredProvider>,
 ): { rows: { provider: LiquidityProviderRow; listPosition: EventPosition }[]; gone: string[] } {
   const last = lists.at(-1)!

@@ -14,10 +14,10 @@ import { StoreError } from '../store.ts'
  */
 
 /** The row of `store_file`, with numbers of commits. */
-type FileState = { storeId: string; commits: bigint; logFrom: bigint }
+type FileState = { storeId: string; commits: bigint; walFrom: bigint }
 
 /** The writer copies the WAL to the file from this size on, in bytes. */
-export const MAX_LOG_BYTES = 4 * 1024 * 1024
+export const MAX_WAL_BYTES = 4 * 1024 * 1024
 
 /** A WAL that is being copied during the comparison looks wrong, but not a moment later. */
 const CHECK_ATTEMPTS = 3
@@ -43,12 +43,12 @@ function logPath(path: string): string {
 }
 
 /** Whether there may be commits that are only in the WAL. */
-export function hasLog(path: string): boolean {
-  return logBytes(path) > 0
+export function hasWal(path: string): boolean {
+  return walBytes(path) > 0
 }
 
 /** Size of the WAL in bytes; 0 if there is none. */
-export function logBytes(path: string): number {
+export function walBytes(path: string): number {
   if (!existsSync(path)) return 0
   return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0
 }
@@ -57,8 +57,8 @@ export function logBytes(path: string): number {
  * Waits until all commits in the WAL are on disk. SQLite flushes it with each commit only on request, and otherwise before
  * it copies it.
  */
-export function flushLog(path: string): void {
-  if (!hasLog(path)) return
+export function flushWal(path: string): void {
+  if (!hasWal(path)) return
   const log = logPath(path)
   flushFile(log)
   flushFolder(dirname(log))
@@ -74,12 +74,12 @@ export function flushLog(path: string): void {
  *
  * @throws {StoreError} if the file and its WAL do not belong together.
  */
-export function checkLog(path: string): void {
-  if (!hasLog(path)) return
+export function checkWal(path: string): void {
+  if (!hasWal(path)) return
   for (let attempt = 0; attempt < CHECK_ATTEMPTS; attempt++) {
     const own = readFileState(path, 'without log')
-    const logged = readFileState(path, 'with log')
-    if (logged === null || belongs(own, logged)) return
+    const withWal = readFileState(path, 'with WAL')
+    if (withWal === null || belongs(own, withWal)) return
     // If the row can be read, it tells at once whether it is another store, however large the file is.
     if (own === null && !isComplete(path)) return
   }
@@ -91,13 +91,13 @@ export function checkLog(path: string): void {
 }
 
 /** Whether a file belongs to its WAL. A new file is empty: all data are in its first WAL. */
-function belongs(own: FileState | null, logged: FileState): boolean {
-  if (own === null) return logged.logFrom === 0n
-  return own.storeId === logged.storeId && logged.logFrom <= own.commits && own.commits <= logged.commits
+function belongs(own: FileState | null, withWal: FileState): boolean {
+  if (own === null) return withWal.walFrom === 0n
+  return own.storeId === withWal.storeId && withWal.walFrom <= own.commits && own.commits <= withWal.commits
 }
 
 /** The state of the file alone, or together with its WAL; null if none can be read. */
-function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
+function readFileState(path: string, how: 'with WAL' | 'without log'): FileState | null {
   using database = openUnchanged(path, how)
   try {
     // If a process was killed while it copied to the file, the file is shorter than its first page says.
@@ -114,10 +114,10 @@ function readFileState(path: string, how: 'with log' | 'without log'): FileState
 
 /** The stored row; null if there is none, or it consists of pages of two moments. */
 function fileStateOf(row: Record<string, unknown> | undefined): FileState | null {
-  const { store_id: storeId, commits, log_from: logFrom } = row ?? {}
+  const { store_id: storeId, commits, log_from: walFrom } = row ?? {}
   if (typeof storeId !== 'string' || !STORE_ID.test(storeId)) return null
-  if (typeof commits !== 'bigint' || typeof logFrom !== 'bigint') return null
-  return { storeId, commits, logFrom }
+  if (typeof commits !== 'bigint' || typeof walFrom !== 'bigint') return null
+  return { storeId, commits, walFrom }
 }
 
 /**
@@ -133,7 +133,7 @@ function isComplete(path: string): boolean {
   }
 }
 
-function openUnchanged(path: string, how: 'with log' | 'without log'): DatabaseSync {
+function openUnchanged(path: string, how: 'with WAL' | 'without log'): DatabaseSync {
   const location = pathToFileURL(realpathSync(path))
   if (how === 'without log') location.searchParams.set('immutable', '1')
   return new DatabaseSync(location, { readOnly: true, timeout: LOCK_WAIT_MS, defensive: false })
