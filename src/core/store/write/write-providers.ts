@@ -140,29 +140,59 @@ const provisionOf = (row: ProvisionRow) => ({
   position: { height: row.height, index: row.event_index },
 })
 
+/** The provisions of a provider. A party may have thousands, of which hardly any is live. */
+type ProviderProvisions = {
+  byId: Map<string, Provision>
+  /** How many of them show the party in the market's list. */
+  shown: number
+  /** The latest position of them all. */
+  latest: EventPosition
+}
+
 /** Provisions by id, and those of each provider. */
 class Provisions {
   readonly #byId = new Map<string, Provision>()
-  readonly #byParty = new Map<string, Map<string, Provision>>()
+  readonly #byParty = new Map<string, ProviderProvisions>()
 
   get(id: string): Provision | undefined {
     return this.#byId.get(id)
   }
 
+  /** Adds a provision, or replaces the one with its id, whose event must not be later. */
   put(id: string, provision: Provision): void {
     const replaced = this.#byId.get(id)
-    if (replaced !== undefined) this.#byParty.get(keyOf(replaced))!.delete(id)
     this.#byId.set(id, provision)
     const key = keyOf(provision)
-    const ofParty = this.#byParty.get(key)
-    if (ofParty === undefined) this.#byParty.set(key, new Map([[id, provision]]))
-    else ofParty.set(id, provision)
+    const ofParty = this.#byParty.get(key) ?? { byId: new Map(), shown: 0, latest: provision.position }
+    this.#byParty.set(key, ofParty)
+    ofParty.byId.set(id, provision)
+    ofParty.shown += Number(isShown(provision))
+    ofParty.latest = latest(ofParty.latest, provision.position)
+    if (replaced === undefined) return
+    const before = this.#byParty.get(keyOf(replaced))!
+    before.shown -= Number(isShown(replaced))
+    // Rare: a provision has moved to another party.
+    if (before !== ofParty) {
+      before.byId.delete(id)
+      const [first, ...others] = [...before.byId.values()].map(({ position }) => position)
+      if (first === undefined) this.#byParty.delete(keyOf(replaced))
+      else before.latest = latest(first, ...others)
+    }
   }
 
-  of(party: Party): Provision[] {
-    return [...(this.#byParty.get(keyOf(party))?.values() ?? [])]
+  /** The latest position of a party's provisions; undefined if it has none. */
+  latestOf(party: Party): EventPosition | undefined {
+    return this.#byParty.get(keyOf(party))?.latest
+  }
+
+  /** Whether any provision shows a party. */
+  show(party: Party): boolean {
+    return (this.#byParty.get(keyOf(party))?.shown ?? 0) > 0
   }
 }
+
+/** Whether a provision shows its party. One that was imported from before all blocks is in no stream. */
+const isShown = ({ isLive, position }: Provision) => isLive && hasBlock(position.height)
 
 /** All stored provisions of the providers that these rows name, or from which they take a provision. */
 function* readProvisions(rows: readonly ProvisionRow[]): Mutation<Provisions> {
@@ -193,13 +223,11 @@ function* readProvisions(rows: readonly ProvisionRow[]): Mutation<Provisions> {
 function moveBy(id: string, event: Provision, provisions: Provisions, moves: Moves): void {
   const stored = provisions.get(id)
   const parties: Party[] = stored === undefined || keyOf(stored) === keyOf(event) ? [event] : [event, stored]
-  const lasts = parties.map((party) =>
-    latest(event.position, ...provisions.of(party).map(({ position }) => position)),
-  )
+  const lasts = parties.map((party) => latest(event.position, provisions.latestOf(party)))
   const isLate = lasts.some((position) => isBefore(event.position, position))
-  const isShown = provisions.of(event).some(({ isLive, position }) => isLive && hasBlock(position.height))
+  const isAlreadyShown = provisions.show(event)
   // If a provision moves to another party, the first party's position moves too.
-  if (!isLate && parties.length === 1 && (isShown || !event.isLive)) return
+  if (!isLate && parties.length === 1 && (isAlreadyShown || !event.isLive)) return
   for (const [at, party] of parties.entries()) moves.add(party, lasts[at]!)
 }
 
