@@ -4,6 +4,7 @@ import { createEnvelope, readEnvelope } from '#core/events/bus-event'
 import type { MarketDataEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { batchRows, createBatch } from '#core/model/batch'
+import { latestDataRow } from '#core/resources/market-data/row'
 import { decodeEvent, projectEvent } from '#core/resources/projections'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
@@ -125,4 +126,40 @@ test('fields may be in any order, with the market last or missing', () => {
     assert.deepEqual(leftOut, [])
     assert.deepEqual(decodeBody(elements), { event: null, leftOut: ['invalid market ID'] })
   }
+})
+
+test('the highest seq that data name is read without their figures, and is never lower than that of the figures', () => {
+  const perpetual = (seq: bigint | null) => message({ 31: message({ 1: '12', 5: seq }) })
+  const rest = message({ 26: share, 32: sla, 1: '100' })
+  const ofMarket = message({ 12: MARKET })
+  const cases: [string, Uint8Array[], bigint][] = [
+    ['a perpetual', [ofMarket, rest, message({ 31: perpetual(7n) })], 7n],
+    ['named before the lists', [ofMarket, message({ 31: perpetual(7n) }), rest], 7n],
+    ['in a message that is not as in real streams', [rest, ofMarket, message({ 31: perpetual(7n) })], 7n],
+    ['without a seq', [ofMarket, rest, message({ 31: perpetual(null) })], 0n],
+    ['another product', [ofMarket, rest], 0n],
+    ['two products', [ofMarket, message({ 31: perpetual(9n) }), rest, message({ 31: perpetual(7n) })], 9n],
+    ['a seq beyond 2^63', [ofMarket, rest, message({ 31: perpetual(2n ** 63n) })], 2n ** 63n],
+    [
+      'malformed after it',
+      [ofMarket, message({ 31: Buffer.concat([perpetual(7n), Buffer.of(0x0a, 9)]) })],
+      7n,
+    ],
+  ]
+  for (const [name, parts, expected] of cases) {
+    const { event } = decodeBody(Buffer.concat(parts))
+    assert.equal(event!.highestSeq, expected, name)
+    assert.ok(event!.highestSeq! >= (event!.figures?.perpetual?.seq ?? 0n), name)
+  }
+})
+
+test('the row of the latest data has the highest seq of all data before a commit', () => {
+  const dataOf = (seq: bigint) =>
+    decodeBody(message({ 12: MARKET, 31: message({ 31: message({ 1: '12', 5: seq }) }) })).event!
+  const rowOf = (...seqs: bigint[]) =>
+    latestDataRow(seqs.map((seq, index) => ({ event: dataOf(seq), height: 1n, index })))!
+  assert.equal(rowOf(5n, 7n, 6n).highest_seq, 7n)
+  assert.equal(rowOf(5n, 6n, 7n).highest_seq, 7n)
+  assert.equal(rowOf(5n, 2n ** 63n, 6n).highest_seq, 6n)
+  assert.equal(rowOf(3n, 2n ** 63n).highest_seq, 3n)
 })

@@ -90,6 +90,11 @@ export type MarketDataEvent = {
   slas: ProviderSla[]
   /** Null if only the lists are known. */
   figures: MarketFigures | null
+  /**
+   * The seq of the estimate in `figures`, or a greater one if that cannot be stored; cheaper to read than the figures. Absent
+   * if it costs the same.
+   */
+  readonly highestSeq?: bigint
 }
 
 /** State of a market at a block. */

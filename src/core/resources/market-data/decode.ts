@@ -32,6 +32,7 @@ import { KnownElements } from './known-elements.ts'
 const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)
 const SLA = bytesOf(32)
+const PRODUCT = bytesOf(31)
 
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
@@ -117,6 +118,24 @@ const readFigures = readerOf<MarketFigures>(
   },
 )
 
+/** Reads the greatest seq that the data of a perpetual name, and passes over all else. */
+const readSeq = readerOf<{ seq: bigint }>(
+  {},
+  {
+    31: readerOf<{ seq: bigint }>(
+      {},
+      {
+        31: (reader, found) => {
+          const { seq } = readPerpetualSeq(reader, { seq: 0n })
+          if (seq > found.seq) found.seq = seq
+        },
+      },
+    ),
+  },
+)
+
+const readPerpetualSeq = readerOf<Pick<PerpetualData, 'seq'>>({ seq: uint64Field(5) })
+
 /**
  * Checks the MarketData `bytes[start..end)`; null if it is left out. A third of a stream is market data, of which only the
  * last of a market before a commit is written. The lists are therefore decoded only when they are requested.
@@ -130,26 +149,40 @@ export function decodeMarketData(
   leaveOut: LeftOutSink,
 ): MarketDataEvent | null {
   reader.reset(bytes, start, end)
+  product.from = start
+  product.to = start
   let marketId = findPlainMarket()
   if (marketId === null) {
     reader.reset(bytes, start, end)
     marketId = readLists(reader, noLists(), leaveOut).marketId
+    product.from = start
+    product.to = end
   }
   if (marketId !== '') return new ReceivedMarketData(marketId, bytes, start, end)
   leaveOut('invalid market ID')
   return null
 }
 
+/** Bytes from an offset up to another. */
+type Range = { from: number; to: number }
+
+/** Where the message that was looked through last has its product's data; empty if it has none. */
+const product: Range = { from: 0, to: 0 }
+
 /** Market data whose lists are decoded when they are first requested. */
 class ReceivedMarketData implements MarketDataEvent {
   readonly kind = 'market-data'
   readonly marketId: string
   readonly #body: CopiedBytes
+  /** The product's data within the body. */
+  readonly #product: Range
   #lists: Lists | null = null
 
   constructor(marketId: string, bytes: Buffer, start: number, end: number) {
     this.marketId = marketId
     this.#body = copyBytes(bytes, start, end)
+    const moved = this.#body.start - start
+    this.#product = { from: product.from + moved, to: product.to + moved }
   }
 
   get feeShares(): FeeShare[] {
@@ -160,10 +193,21 @@ class ReceivedMarketData implements MarketDataEvent {
     return this.#decoded().slas
   }
 
-  /** Decoded at each call; it is called once, before a commit. */
+  /** Decoded at each call; before a commit it is called once, for the market's last data. */
   get figures(): MarketFigures {
     reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
     return decodeFigures()
+  }
+
+  get highestSeq(): bigint {
+    reader.reset(this.#body.bytes, this.#product.from, this.#product.to)
+    const found = { seq: 0n }
+    try {
+      readSeq(reader, found)
+    } catch (error) {
+      if (!(error instanceof MalformedMessageError)) throw error
+    }
+    return found.seq
   }
 
   #decoded(): Lists {
@@ -182,6 +226,7 @@ function findPlainMarket(): string | null {
   let elementIndex = 0
   const { bytes, end } = reader
   while (reader.at < end) {
+    const tagAt = reader.at
     const tag = reader.tag()
     if (tag === MARKET) {
       const market = reader.id(MARKET_IDS)
@@ -197,6 +242,11 @@ function findPlainMarket(): string | null {
         plainElements.add(marketId, elementIndex, bytes, at, elementEnd)
       }
       reader.leave(end)
+    } else if (tag === PRODUCT) {
+      // More than one is no real stream's: then all between the first and the last is searched.
+      if (product.to === product.from) product.from = tagAt
+      reader.skip(tag)
+      product.to = reader.at
     } else {
       reader.skip(tag)
     }

@@ -40,8 +40,13 @@ export function latestDataRow(lists: readonly PositionedMarketData[]): RowOf<typ
   const { event, ...position } = lists.at(-1)!
   const row = marketDataRow(event, position)
   if (row === null) return null
-  const named = lists.map((list) => seqNamedBy(storableEstimate(list.event.figures)))
-  return { ...row, highest_seq: greatest(named) }
+  let highest = row.highest_seq
+  for (const { event: earlier } of lists.slice(0, -1)) {
+    // Nearly always an earlier period, or the same one: the other figures need not be decoded.
+    if (highest > NO_SEQ && earlier.highestSeq !== undefined && earlier.highestSeq <= highest) continue
+    highest = greatest([highest, seqNamedBy(storableEstimate(earlier.figures))])
+  }
+  return { ...row, highest_seq: highest }
 }
 
 /** The seq of the period that an estimate is for; -1 for no period. The core sends 0 in both cases. */
