@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import type { Resource, Selection } from '#core/model/resource'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
+import type { ExportQuery } from '#service/formats/export-rows'
 import type { UnsentBytes } from '#service/http/unsent-bytes'
 import type { ReadChunk } from '#service/streams/chunk'
 import type { Follower, Start } from '#service/streams/follower'
@@ -343,4 +345,26 @@ describe('the unsent bytes of streams', () => {
     t.diagnostic(`${Math.round(most / 1e6)} MB at most`)
     assert.ok(most < 400e6, `${most} bytes`)
   })
+})
+
+test('an export whose thread has ended is not taken for complete', async (t) => {
+  const { store, live } = await createLiveStore(t, SQLITE)
+  await live.commitAll(Array.from({ length: 3_000 }, (_, n) => ({ height: n + 1, events: [pointAt(n + 1)] })))
+  const threads: Worker[] = []
+  const onThread = (worker: Worker) => threads.push(worker)
+  process.on('worker', onThread)
+  t.after(() => process.off('worker', onThread))
+  const longReads = startLongReads(store, SILENT)
+  t.after(() => longReads.close())
+  const query: ExportQuery = {
+    resource: fundingPeriodDataPoints,
+    selection: { marketId: LIVE_MARKET },
+    descending: false,
+    cursor: null,
+  }
+  const opened = await longReads.openExport(query, 'ndjson')
+  assert.ok((await opened.next())!.length > 0)
+  // Nobody waits for a piece meanwhile, as while one is sent to a slow client.
+  await threads.at(-1)!.terminate()
+  await assert.rejects(opened.next(), StoreUnavailableError)
 })

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { yieldToOthers } from '#core/concurrency/yield-to-others'
 import { resourceNamed } from '#core/resources/resources'
 import { findStore } from '#core/store/open-store'
-import { asUnavailable, type Reader } from '#core/store/store'
+import { asUnavailable, type Reader, StoreUnavailableError } from '#core/store/store'
 import { answerCalls, type ThreadAnswer } from '../answers/thread-calls.ts'
 import {
   type LongReadAnswer,
@@ -61,7 +61,10 @@ async function readInThread(asked: LongReadAsked): Promise<ThreadAnswer<LongRead
       return { answer: opened.storeHead }
     }
     case 'next': {
-      const next = (await exports.get(asked.id)?.next()) ?? null
+      const opened = exports.get(asked.id)
+      // Null would be taken for the end of the rows.
+      if (opened === undefined) throw new StoreUnavailableError('the thread that read this export has ended')
+      const next = await opened.next()
       if (next === null) return { answer: null }
       // Memory that holds nothing else is handed over as it is.
       const bytes = next.byteLength === next.buffer.byteLength ? next : new Uint8Array(next)
