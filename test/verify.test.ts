@@ -158,20 +158,25 @@ describe('a point with its TWAP altered by one', () => {
 })
 
 describe('a TWAP with missing events', () => {
-  /** Cuts a recording: its first height, the missing heights, and a block with a missing event. */
-  function withHoles(path: string, start: number, holes: [number, number][], incomplete: number): Buffer {
+  /** Cuts a recording: its first height, the missing heights, and blocks with a missing event, up to a height. */
+  function withHoles(
+    path: string,
+    start: number,
+    holes: [number, number][],
+    [first, last]: readonly [number, number],
+  ): Buffer {
     const records = recordsOf(readRecording(path))
     return joinRecords(
       records.filter(
         ({ height, index }) =>
           height >= start &&
           !holes.some(([from, to]) => height >= from && height <= to) &&
-          !(height === incomplete && index === 3),
+          !(height >= first && height <= last && index === 3),
       ),
     )
   }
 
-  const cases: [start: number, holes: [number, number][], incomplete: number][] = [
+  const cases: [start: number, holes: [number, number][], incomplete: number | [number, number]][] = [
     [0, [[195, 254]], -1],
     [
       0,
@@ -184,6 +189,8 @@ describe('a TWAP with missing events', () => {
     [1338, [], -1],
     [2040, [[2411, 2432]], -1],
     [0, [], 575],
+    // Adjacent ones are one gap.
+    [0, [], [570, 640]],
     [
       872,
       [
@@ -194,10 +201,11 @@ describe('a TWAP with missing events', () => {
     ],
   ]
   for (const [start, holes, incomplete] of cases) {
-    const shown = `from ${start}, without ${holes.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'}, ${incomplete} incomplete`
+    const shown = `from ${start}, without ${holes.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'}, ${String(incomplete)} incomplete`
     test(`is unknown, and never differs: ${shown}`, async (t) => {
       const recording = recorded('perps-long')
-      const path = fileWith(t, withHoles(recording, start, holes, incomplete), 'holes.evts')
+      const ends = typeof incomplete === 'number' ? ([incomplete, incomplete] as const) : incomplete
+      const path = fileWith(t, withHoles(recording, start, holes, ends), 'holes.evts')
       const files = await verifyFile(path)
       assert.deepEqual(files.differences, [])
       assert.ok(files.dataPoints.agree > 900 && files.dataPoints.unknown > 20)

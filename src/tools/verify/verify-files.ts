@@ -72,8 +72,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
 
   function takeBlock(block: Block): void {
     const { height } = block
-    const isIncomplete =
-      assembler.coverage?.gaps.some(({ from, kind }) => kind === 'incomplete' && from === height) ?? false
+    const { isIncomplete = false } = block
     if ((lastHeight !== null && height !== lastHeight + 1n) || isIncomplete || isDamaged) forgetAll()
     if (mayMissParameters) markets.forget()
     lastHeight = height
