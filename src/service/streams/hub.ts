@@ -135,6 +135,8 @@ export class Hub {
     const afterCommit = this.#hasUnreadCommit
     this.#hasUnreadCommit = false
     this.#storeHeight = (await this.#reader.freshness(null)).storeHead?.height ?? null
+    // What is said again after this is another outage.
+    if (![...this.#followed.values()].some(({ isFailing }) => isFailing)) this.#fault = null
     const now = performance.now()
     const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) this.#lookedForGapsAt = now

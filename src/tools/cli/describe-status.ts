@@ -89,7 +89,7 @@ function describeUpgrade({ height, answered, waitingFor }: NonNullable<ServiceSt
 function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {
   const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, failure } = forward
   const { droppedBlocks, missingBlocks } = forward
-  const blocks = droppedBlocks === null ? '' : `, of ${describeBlocks(droppedBlocks)}`
+  const blocks = droppedBlocks ? `, of ${describeBlocks(droppedBlocks)}` : ''
   const parts = [
     connected ? 'receiver connected' : 'receiver not connected',
     height === null ? 'nothing forwarded' : `forwarded up to block ${height}`,

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { withOpen } from '../../concurrency/with-open.ts'
 import type { PointKey } from '../../domain/series.ts'
 import { BASE } from '../../domain/series-levels.ts'
@@ -77,7 +77,11 @@ export async function pruneStore(
       const startedAt = performance.now()
       const { rows, last }: PrunedChunk<Key> = await prune(after)
       after = last
-      if (rows === 0) continue
+      if (rows === 0) {
+        // SQLite reads at once: signals and others have their turn here.
+        await nextTurn()
+        continue
+      }
       report[counted]! += rows
       onProgress?.(report)
       await sleep(isDryRun ? 0 : Math.max(LEAST_WAIT_MS, performance.now() - startedAt))
