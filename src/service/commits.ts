@@ -1,6 +1,9 @@
 import { BroadcastChannel } from 'node:worker_threads'
 
-/* Announces a commit of a store's writer once to every listening thread of the process. It is a hint without content: a thread that misses it notices the commit a little later. */
+/*
+ * Announcements between the threads of a process. They have no content, and are only hints: a thread that misses one
+ * notices the commit a little later.
+ */
 
 const channelOf = (store: string) => new BroadcastChannel(`lyra: commits to ${store}`)
 

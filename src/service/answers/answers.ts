@@ -59,8 +59,8 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
     return true
   }
 
-  /** Sends the cached answer, if there is one; returns whether there was. */
-  function sendCachedAtOnce(asking: Asking<unknown>): boolean | Promise<boolean> {
+  /** Sends the cached answer if there is one, at once if the state of the store is known. Returns, or resolves with, whether it did. */
+  function sendIfCached(asking: Asking<unknown>): boolean | Promise<boolean> {
     if (cache === null || !cache.has(asking.key)) return false
     const found = cache.findAtOnce(asking.key)
     if (found !== null) return sendCached(asking, found)
@@ -84,7 +84,7 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
     const renderAndSend = async (): Promise<void> => {
       if (asking.connection.destroyed) return
       // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
-      if (await sendCachedAtOnce(asking)) return
+      if (await sendIfCached(asking)) return
       const rendered = await renderer.render(question, asked, asking.form)
       if (rendered === null) throw emptyStore()
       if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
@@ -102,7 +102,7 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
   }
 
   return (question, asking) => {
-    const isSent = sendCachedAtOnce(asking)
+    const isSent = sendIfCached(asking)
     return isSent === true ? undefined : answer(question, asking, isSent)
   }
 }

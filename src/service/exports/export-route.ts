@@ -10,8 +10,8 @@ import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuer
 
 /** Exports under way. */
 type Exports = {
-  /** The route of a resource's pages, which answers requests with a `format` with all rows in that format. */
-  besidePages(resource: Resource, pages: Route): Route
+  /** The route of a resource's pages in which requests with a `format` get all rows in that format. */
+  pagesOrExport(resource: Resource, pages: Route): Route
   /** The routes of a resource's export over all markets: its address, and one that ends in each format. */
   ofAllMarkets(resource: Resource): Route[]
   /** Releases the cached files. */
@@ -23,7 +23,7 @@ export function createExports(options: ConstructorParameters<typeof ExportAnswer
   const answers = new ExportAnswers(options)
 
   return {
-    besidePages: (resource, pages) => {
+    pagesOrExport: (resource, pages) => {
       const readParameters = parameterReader(
         exportParametersOf(resource),
         resource.grpcMethod === undefined ? 'refused' : 'ignored',

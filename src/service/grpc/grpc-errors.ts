@@ -9,7 +9,7 @@ const CODE_NAMES =
     ' ',
   )
 
-/** The name of a gRPC code, as in metrics: `NotFound`; its number if it has none. */
+/** The name of a gRPC code, as in metrics: `NOT_FOUND`; its number if it has none. */
 export const codeName = (code: number): string => CODE_NAMES[code] ?? String(code)
 
 /** Trailers of a failed call: the code, the message, and the details as `grpc-status-details-bin`. */
@@ -32,9 +32,8 @@ export function trailersOf({ code, message, detail }: ApiError): Record<string, 
 function statusDetails(code: number, message: string, detail: NonNullable<ApiError['detail']>): Buffer {
   const texts = [message, ERROR_DETAIL, detail.message, detail.inner].map((text) => Buffer.from(text))
   const [ofStatus, type, ofDetail, inner] = texts as [Buffer, Buffer, Buffer, Buffer]
-  // Of each text its field's head, and some numbers and heads beside.
   const status = { 1: code, 2: ofStatus, 3: { 1: type, 2: { 1: detail.code, 2: ofDetail, 3: inner } } }
-  // Of each text its field's head, and some numbers and heads beside.
+  // Each text with the head of its field, and a few numbers and heads.
   return encoded(
     status,
     texts.reduce((sum, { length }) => sum + length + 16, 64),

@@ -154,7 +154,7 @@ export function createApp(options: AppOptions): App {
     ...QUESTIONS.map((question) => {
       const route = questionRoute(question, answers)
       const list = 'list' in question.description ? question.description.list : null
-      return list !== null && RESOURCES.includes(list) ? exports.besidePages(list, route) : route
+      return list !== null && RESOURCES.includes(list) ? exports.pagesOrExport(list, route) : route
     }),
     ...RESOURCES.flatMap(exports.ofAllMarkets),
     ...streams.routes,
