@@ -6,7 +6,7 @@ import { isAbsolute, join } from 'node:path'
 const WRITABLE_BY_OTHERS = 0o022
 
 /**
- * A folder for compiled code that only this user can write, made if it is not there; null if there is none. Node executes what
+ * A folder for compiled code that only this user can write, created if it does not exist; null if there is none. Node executes what
  * it finds there instead of the program's own code, and checks no owner: so it is never in a folder that others share.
  */
 export function compileCacheFolder(): string | null {

@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 /** The buckets of durations, in seconds. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-/** Figures of Node that list every connection whenever they are asked for: 20 ms with 5,000 of them. */
+/** Metrics of Node that enumerate all connections on each scrape: 20 ms with 5,000 of them. */
 const OF_EACH_CONNECTION = ['handles', 'requests', 'resources'].flatMap((of) => [
   `nodejs_active_${of}`,
   `nodejs_active_${of}_total`,

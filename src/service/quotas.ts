@@ -1,7 +1,7 @@
 type QuotaOptions<Holder> = {
   /** How many slots there are. */
   slots: number
-  /** Which of an address's holders gives way, of those given, the first to come first. */
+  /** Picks the one of an address's holders that loses its slot; they are in order of arrival. */
   choose?(holders: ReadonlySet<Holder>): Holder
 }
 

@@ -46,7 +46,7 @@ export type AnswerCache = {
 }
 
 /**
- * Keeps the answers asked for last, up to so many bytes, until a commit changes rows that they depend on; null for no
+ * Caches the answers that were requested last, up to a number of bytes, until a commit changes rows that they depend on; null for no
  * bytes.
  */
 export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache | null {

@@ -190,7 +190,7 @@ export class ExportAnswers {
     } catch (error) {
       throw refusalOf(error, format)
     } finally {
-      // Before it is closed: who asks for one export after another is not to wait for a database that takes its time.
+      // The client's slot is free before the snapshot is closed, which can be slow.
       this.#running.end(begun)
       await opened?.close()
     }

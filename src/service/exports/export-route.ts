@@ -18,7 +18,7 @@ type Exports = {
   close(): Promise<void>
 }
 
-/** Makes the routes of exports, which together keep to the limits. */
+/** Creates the routes of exports, which share the limits. */
 export function createExports(options: ConstructorParameters<typeof ExportAnswers>[0]): Exports {
   const answers = new ExportAnswers(options)
 

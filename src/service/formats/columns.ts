@@ -27,7 +27,7 @@ export type ExportColumn = {
   kind: ColumnKind
   /** Whether a row may have no value. */
   nullable: boolean
-  /** If its texts are decimal numbers; some columns may have empty texts, too, which are none. */
+  /** Set if its texts are decimal numbers; in some columns an empty text means null. */
   decimal?: DecimalForm & { mayBeEmpty?: true }
 }
 

@@ -19,7 +19,7 @@ export type TextFormatName = 'ndjson' | 'csv'
 /** A writer of rows as text. */
 type TextFormat = {
   contentType: string
-  /** Makes the writer of a resource's rows. */
+  /** Creates the writer of a resource's rows. */
   writerOf(resource: Resource, times?: TimesForm): TextWriter
 }
 
@@ -66,14 +66,14 @@ type CsvWriter = {
   line(cells: readonly CellValue[]): string
 }
 
-/** Makes the writer of a table with these columns. */
+/** Creates the writer of a table with these columns. */
 export function csvWriter(
   columns: readonly Pick<ExportColumn, 'name' | 'kind' | 'decimal'>[],
   times?: TimesForm,
 ): CsvWriter {
   const written = (cell: CellValue, at: number) => {
     const { kind, decimal } = columns[at]!
-    // An empty number is none.
+    // An empty number means null.
     if (cell === null || (cell === '' && decimal !== undefined)) return ''
     return times === 'iso' && kind === 'time' ? formatTime(BigInt(cell), 'all digits') : csvCell(cell)
   }

@@ -73,7 +73,7 @@ export const headersTooLarge = () =>
 export const malformedRequest = (what: string, headers: Record<string, string> = {}) =>
   new ApiError(400, GRPC.invalidArgument, what, { headers })
 
-/** Who comes from a data node learns what is here, and where the rest is. */
+/** Tells clients of a data node which lists Lyra has, and where the others are. */
 const onlyLists = (lists: readonly string[], others = '') =>
   `this is Lyra, whose lists are ${lists.join(', ')}${others}; a data node has the rest`
 

@@ -10,7 +10,7 @@ export type Limits = {
   streams: number
   /** Different selections that streams follow: each of these is read once for each commit. */
   selections: number
-  /** How fast the reader of an export must be: so many bytes a second, as the mean over so many seconds. */
+  /** How fast the client of an export must read: the least bytes a second, on average over these seconds. */
   exportPace: { bytesPerSecond: number; seconds: number }
   /** Temporary files of exports: bytes of one, and how many with how many bytes there may be at a time. */
   exportFiles: { bytes: number; files: number; allBytes: number }

@@ -22,7 +22,7 @@ type RequestTakerOptions = {
   exchanges: Exchanges
 }
 
-/** Makes the function that answers a request, whatever it is: the only way to an answer. */
+/** Creates the function that answers every request of the server. */
 export function requestTaker(
   options: RequestTakerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {

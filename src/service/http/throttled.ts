@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Of the time at most one part in so many goes into the work. */
+/** The work may take at most 1/REST of the time. */
 const REST = 5
 
 /**
- * Runs `work` one at a time, and rests after it for some times as long as it took: work that anyone may ask for as
- * often as he likes, and that keeps this thread from everything else. Who asks meanwhile shares the next run.
+ * Limits expensive work that any client can trigger. Runs it one at a time, with a pause after it that is several times as
+ * long. Callers during a pause share the next run.
  */
 export function throttled<T>(work: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()

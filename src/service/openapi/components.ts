@@ -7,7 +7,7 @@ type Described = { paths: object; components: { schemas: Readonly<Record<string,
 
 /**
  * A document in which each object schema with a title (`named`) is a component, once, that its uses refer to: generators
- * name types after components, and make up other names for each use of what is none. Other titles are the client's alone.
+ * name types after components, and invent another name for each use of a schema that is not a component. Other titles are the client's alone.
  *
  * @throws {TypeError} if two schemas have one name
  */

@@ -49,7 +49,7 @@ function convertedSchema({ const: only, examples, ...schema }: Record<string, Js
   const { oneOf, type, $ref, ...beside } = schema
   const more: Record<string, Json> = {
     ...(only === undefined ? {} : { enum: [only] }),
-    // Those of an answer are named.
+    // Examples of answers are maps; those of schemas are lists.
     ...(examples === undefined ? {} : isList(examples) ? { example: examples[0]! } : { examples }),
   }
   if (isList(oneOf)) {

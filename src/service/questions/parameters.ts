@@ -151,7 +151,7 @@ export type ParameterValues = Map<string, ParameterValue>
 export type ParameterReader = (pairs: QueryPairs) => ParameterValues
 
 /**
- * Makes the reader of a list of parameters, which takes each part of a name in camel or snake case.
+ * Creates the reader of a list of parameters, which takes each part of a name in camel or snake case.
  *
  * The reader throws an {@link ApiError} 400 for an unknown name, unless these are ignored; for a value that does not
  * parse and a parameter that comes twice: the first such parameter by name.

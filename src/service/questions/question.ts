@@ -55,7 +55,7 @@ export type Question<Asked = unknown> = {
    * @throws {ApiError} 400
    */
   check(values: ParameterValues, pathId: string | null): Asked
-  /** Makes the body; null while the store holds no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
+  /** Renders the body; null while the store holds no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
   render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
   queueClass(asked: Asked): QueueClass
   /** The rows that an answer follows from: it is cached until they change. Null if it is not cached. */
@@ -98,7 +98,7 @@ export type JsonSchema = {
   $ref?: string
 }
 
-/** The check sum of a longer body is not to take the time of the thread that sends it: of so much it takes 15 us. */
+/** The check sum of a longer body is computed by the thread that renders it, not by the one that sends it: 64 KiB take 15 us. */
 const SUMMED_BYTES = 64 * 1024
 
 /**

@@ -83,7 +83,7 @@ async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Pro
 }
 
 /**
- * Makes the store, or brings its schema up to date, and returns whether it could be reached: a service that waits for a
+ * Creates the store, or upgrades its schema, and returns whether it could be reached: a service that waits for a
  * core buffers what that sends.
  */
 async function migrateStore({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {

@@ -68,7 +68,7 @@ function unseenOf(parts: string[], idCount: number): Unseen | null {
 /** The flag of imported blocks that 0.2 gave. */
 const WAS_IMPORTED = /^[^-]+-[^-]+-[^-]+-1$/
 
-/** A position that a part begins with: so many numbers, of which the first two are its height and index, and ids or none. */
+/** Parses `HEIGHT-INDEX[-NUMBER...][-ID...]` with a given count of numbers and ids. */
 function positionOf(
   text: string,
   count: number,
@@ -106,7 +106,7 @@ function digitsOf(value: bigint): string {
   return value.toString(RADIX)
 }
 
-/** Numbers joined by `-`; null if a part is none, or has more digits than 64 bits do. */
+/** Numbers joined by `-`; null if a part is not a number, or has more digits than 64 bits do. */
 function numbers(text: string): bigint[] | null {
   const values: bigint[] = []
   for (const part of text.split('-')) {

@@ -40,7 +40,10 @@ export async function* compareRows<Row, Of>(
 ): AsyncGenerator<Of, void, undefined> {
   const [ofA, ofB] = [new RowQueue(a), new RowQueue(b)]
   let [hasA, hasB] = [false, false]
-  const names = Object.keys(allowances)
+  const firstAllowance = async (pair: Of): Promise<string | null> => {
+    for (const [name, allows] of Object.entries(allowances)) if (await allows(pair)) return name
+    return null
+  }
   try {
     for (;;) {
       const left = ofA.head() ?? (await ofA.next())
@@ -55,10 +58,9 @@ export async function* compareRows<Row, Of>(
       const rows = { a: first <= 0 ? left : null, b: first >= 0 ? right : null }
       const isSame = first === 0 && fields.length === 0
       const pair = isSame ? null : await describe({ ...rows, fields, isBeforeFirst: !(hasA && hasB) })
-      let name = pair === null ? 'same' : undefined
-      for (const one of names) if (name === undefined && (await allowances[one]!(pair!))) name = one
-      if (name === undefined) yield pair!
-      else counts[name] = (counts[name] ?? 0) + 1
+      const allowed = pair === null ? 'same' : await firstAllowance(pair)
+      if (allowed === null) yield pair!
+      else counts[allowed] = (counts[allowed] ?? 0) + 1
     }
   } finally {
     await Promise.all([ofA.close(), ofB.close()])

@@ -180,8 +180,10 @@ function* readLevel(
   const textAt = (column: number, row: number) => texts[column]![row]!
   const summaryAt = (column: number, row: number) =>
     summaryFrom(
-      ...([textAt(column, row), textAt(column + 1, row)] as const),
-      ...([textAt(column + 2, row) || null, textAt(column + 3, row) || null] as const),
+      textAt(column, row),
+      textAt(column + 1, row),
+      textAt(column + 2, row) || null,
+      textAt(column + 3, row) || null,
     )
   for (const [row, offset] of offsets.entries()) {
     const bucket = {
