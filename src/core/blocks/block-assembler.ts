@@ -49,9 +49,9 @@ export type AssemblerCounts = {
   outsideBlocks: number
   /** Events whose index was already seen in their block. */
   repeated: number
-  /** Blocks without an EndBlock, which are dropped. */
+  /** Blocks without an EndBlock, and a block 1 of which a part is missing: they are dropped. */
   unfinishedBlocks: number
-  /** Complete blocks that were already stored. */
+  /** Blocks that are not handed on because the store has them, complete or incomplete. */
   heldBlocks: number
   /** Of these, blocks whose rows are from an import: their events are not used. */
   importedBlocks: number

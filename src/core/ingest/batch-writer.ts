@@ -52,7 +52,7 @@ export class BatchWriter {
     apply(this.#batch)
   }
 
-  /** Whether the batch must be committed before more is added. */
+  /** Whether the batch is large or old enough to be committed. */
   isDue(): boolean {
     return (
       !this.#isEmpty() &&

@@ -35,11 +35,11 @@ import { marketDataProjection } from './market-data/projection.ts'
 import { marketDataTable } from './market-data/table.ts'
 import { paidFeesTable } from './paid-liquidity-fees/table.ts'
 
-/** A kind of data that a store contains from the event stream: a folder beside this file. */
+/** A kind of data that a store contains from the event stream: nearly always a folder beside this file. */
 export type StoredData = {
   /** Its name in messages about a store without it. It is the name of its resource, if it has one. */
   name: string
-  /** The resource that serves its rows; null if they only serve to derive others. */
+  /** The resource that serves its rows; null if no list serves them. */
   resource: Resource | null
   /** Its source events; an event of several kinds of data is listed only once. */
   projections: readonly Projection[]

@@ -56,7 +56,7 @@ const FORGET_CHANGES = `
  *
  * @param changes the changes, or {@link EVERY_CHANGE}
  */
-export function noteChanges(changes: readonly Change[] | null): { text: string; values: KeyValue[] }[] {
+export function changeStatements(changes: readonly Change[] | null): { text: string; values: KeyValue[] }[] {
   const mark = BigInt(Math.floor(Math.random() * Number.MAX_SAFE_INTEGER))
   return [
     { text: INSERT_CHANGES, values: [mark, changesText(changes)] },

@@ -72,7 +72,7 @@ export type Snapshot = {
 export type Writer = {
   /** The store's coverage; null if it is empty. */
   coverage(): Promise<Coverage | null>
-  /** Commits blocks and the resulting coverage in one transaction; returns how many rows it has added. */
+  /** Commits blocks and the resulting coverage, in one transaction; on a cluster the rows first. Returns how many rows it has added. */
   commit(batch: Batch, coverage: Coverage): Promise<GainedRows>
   /**
    * Builds series from committed points: those that are due, or all. Until then readers read the points. Call it after each

@@ -12,8 +12,8 @@ const MAX_TURN_WAIT_MS = 10_000
 export type Closing = Pick<EventEmitter, 'once' | 'off'>
 
 /**
- * A queue for a limited resource: runs `work` once it is its turn. One whose connection is closed while it waits is run
- * at once, and is to see that its client is gone: what waits is never more than there are connections.
+ * A queue for a limited resource: runs `work` once it is its turn. If its connection is closed while it waits, it runs
+ * at once and must notice itself that its client is gone. So no more waits than there are connections.
  *
  * @param address whose turn it is; the service's own work has the empty one
  * @throws {ApiError} 503 if its turn does not come in time.

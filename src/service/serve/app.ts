@@ -128,7 +128,7 @@ export function createApp(options: AppOptions): App {
   }
   const answers = createAnswers({ renderer, queues, cache, metrics })
 
-  // A store without a log is that of a database server.
+  // A store without a WAL is that of a database server.
   const slots = reader.wal === undefined ? limits.serverExports : limits.exports
   const exports = createExports({
     longReads,

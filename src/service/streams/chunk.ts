@@ -25,7 +25,7 @@ export type Chunk = {
   pass: Pass | null
   /** Whether everything stored has been read. */
   isLast: boolean
-  /** Rows of this length that fill a piece. */
+  /** How many rows to read next: as many of this length as fill a piece. */
   limit: number
 }
 

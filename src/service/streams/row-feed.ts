@@ -36,7 +36,7 @@ export class RowFeed implements Feed {
   readonly #readChunk: ReadChunk
   /** Followers that have received everything sent by the feed. */
   readonly #upToDate = new Set<Follower>()
-  /** Followers that are ahead of the store here wait for the feed to advance: one reading serves all. */
+  /** Followers that have received more, from another service, than this store has: they wait until the feed is as far. */
   readonly #waiting = new Map<Follower, () => void>()
   /** Looks at the store, one at a time: one that is under way may have begun before the last commit. */
   readonly #pulls = singleFlight(() => this.#pullAll())

@@ -8,8 +8,8 @@ import { type Follower, SILENCE_MS } from './follower.ts'
 const MAX_WAITING_BYTES = 1024 * 1024
 
 /**
- * How long clients wait before they come back, milliseconds: a line of the next event, because some clients report one without
- * data as empty; and of the end, because go-sse does not come back if the last line is a comment.
+ * How long clients wait before they reconnect, milliseconds. It is a part of the next event, since some clients report an event
+ * without data as empty; and it is the last line of a stream, since go-sse does not reconnect after a comment.
  */
 export const RETRY = 'retry: 1000\n'
 

@@ -13,14 +13,14 @@ type SeriesState = {
   series: MarketSeries
   /** The first of the shortest buckets that is not built. */
   builtTo: bigint
-  /** At most how many points a reader reads because their buckets are stale or not built; the newest bucket is not counted. */
+  /** Upper bound of the points in stale or unbuilt buckets, which readers must read; the newest bucket is not counted. */
   points: number
 }
 
 /** A series with fewer unbuilt points is left for later: its chart takes a few milliseconds longer. */
 const LEAST_POINTS = 4_000
 
-/** A series with more unbuilt points is built before the next commit, after which it has at most 40,000. */
+/** A series with more unbuilt points is built before the next commit, so that one more batch makes at most 40,000. */
 const MOST_POINTS = 20_000
 
 /** Points of one transaction, which then delays other writers no longer than a commit does. */

@@ -1,7 +1,7 @@
 import type { Client, ClientConfig } from 'pg'
 import type { Row } from '../../model/resource.ts'
 import type { Cell } from '../../model/table.ts'
-import { type Change, noteChanges } from '../changes.ts'
+import { type Change, changeStatements } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
 import { isPassing, NOT_CONNECTED } from './errors.ts'
 
@@ -241,6 +241,6 @@ function encode(value: Cell): string | null {
 export async function writeChanges(client: Queryable, changes: readonly Change[] | null): Promise<void> {
   await Promise.all([
     client.query('lock table changes in exclusive mode'),
-    ...noteChanges(changes).map(({ text, values }) => queryRows(client, text, values)),
+    ...changeStatements(changes).map(({ text, values }) => queryRows(client, text, values)),
   ])
 }

@@ -1,4 +1,4 @@
-import { EVERY_CHANGE, noteChanges } from '../changes.ts'
+import { changeStatements, EVERY_CHANGE } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
 import { openForWriting, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { runSqliteMutation } from './run-sql.ts'
@@ -26,7 +26,7 @@ export function openSqliteUpkeep(path: string): Upkeep {
           connection.run(COUNT_UPKEEP_COMMIT, [BigInt(walBytes(path))])
           const rows = runSqliteMutation(connection, mutation())
           // Also without changes: a commit that records none is taken for another program's (latest-freshness.ts).
-          connection.runAll(noteChanges(rows > 0 ? EVERY_CHANGE : []))
+          connection.runAll(changeStatements(rows > 0 ? EVERY_CHANGE : []))
           return rows
         })
       }),

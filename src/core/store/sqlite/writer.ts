@@ -16,7 +16,7 @@ import { isFileLocked, lockFile } from '../../concurrency/file-lock.ts'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
-import { changesOf, noteChanges } from '../changes.ts'
+import { changeStatements, changesOf } from '../changes.ts'
 import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { WriterProcess } from '../inspection.ts'
 import { readCoverage } from '../queries/coverage.ts'
@@ -180,7 +180,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     write(() => {
       runSqliteMutation(connection, writeBatch(batch, markets, unbuilt), gained)
       connection.runAll(coverageStatements(writtenCoverage(stored.coverage, coverage)))
-      connection.runAll(noteChanges(changesOf(batch)))
+      connection.runAll(changeStatements(changesOf(batch)))
     })
     stored.coverage = coverage
     return gained
@@ -191,7 +191,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
       write(() => {
         runSqliteMutation(connection, mutation())
         // Answers do not change, but a commit that records nothing is taken for another program's (latest-freshness.ts).
-        connection.runAll(noteChanges([]))
+        connection.runAll(changeStatements([]))
       })
     return unbuilt.build(which, writeSeries, signal)
   }
