@@ -87,6 +87,7 @@ test('the funding of a range without its blocks is not said to be none', async (
   await page.getByText('No payment of this range is stored').waitFor()
   await page.getByText('no paid period that ended in this range is stored').waitFor()
   await page.getByText(', and blocks are missing. This market').waitFor()
+  await page.getByText('No stored points match the range and filters').waitFor()
   assert.ok((await missingOn(page, 'main')).startsWith(FIRST))
   const text = await mainText(page)
   assert.doesNotMatch(text, /No payment was due|no period that was paid ended|there are no data points/)
