@@ -16,7 +16,7 @@ async function answer(
   response: EventEmitter | null,
   send: (made: RenderedBody) => SentAnswer | null,
 ): Promise<void> {
-  const question = { queueClass: () => 'short', cachedUntil: () => null } as unknown as Question<null>
+  const question = { queueClass: () => 'short', sourceOf: () => null } as unknown as Question<null>
   const run = async <T>(work: () => Promise<T>) => work()
   const answers = createAnswers({
     renderer: {
