@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, ListenOptions, Server } from 'node:net'
 import type { App } from './app.ts'
 
 /** A port that cannot be listened on, or a core that cannot be listened for. */
@@ -28,7 +28,8 @@ export async function listen(
   flag: '--port' | '--grpc',
 ): Promise<string> {
   try {
-    server.listen({ host, port, unsentBytes: MAX_WAITING_CONNECTIONS })
+    const options: ListenOptions = { host, port, backlog: MAX_WAITING_CONNECTIONS }
+    server.listen(options)
     await once(server, 'listening')
   } catch (error) {
     throw explainListenError(error, host, port, flag)
