@@ -8,8 +8,8 @@ import { FORMAT_PARAMETER, type ParameterValues, parameterReader } from '../ques
 import { ExportAnswers } from './export-answers.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 
-/** Exports under way. */
-type Exports = {
+/** The routes of exports, and the files that they cache. */
+export type Exports = {
   /** The route of a resource's pages in which requests with a `format` get all rows in that format. */
   pagesOrExport(resource: Resource, pages: Route): Route
   /** The routes of a resource's export over all markets: its address, and one that ends in each format. */

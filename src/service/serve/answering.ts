@@ -4,16 +4,16 @@ import { findStore } from '#core/store/open-store'
 import { type Reader, type Store, StoreAwayError, StoreOutdatedError } from '#core/store/store'
 import { openWaitingReader } from '#core/store/waiting-reader'
 import { startRenderThreads } from '../answers/render-threads.ts'
-import { rendererOf } from '../answers/renderer.ts'
+import { type Renderer, rendererOf } from '../answers/renderer.ts'
 import type { GrpcServer } from '../grpc/grpc-server.ts'
-import type { IngestionState } from '../http/readiness.ts'
-import { longReadsOf, startLongReads } from '../streams/long-reads.ts'
+import { type LongReads, longReadsOf, startLongReads } from '../streams/long-reads.ts'
 import { PROGRAM_VERSION } from '../version.ts'
-import { type App, createApp } from './app.ts'
+import { createApp } from './app.ts'
 import { addDiskMetrics } from './disk-metrics.ts'
 import type { IngestionMessage } from './ingestion.ts'
 import { addIngestionMetrics } from './ingestion-metrics.ts'
 import { closeServer, listen, STOP_TIMEOUT_MS } from './listen.ts'
+import { ReportedIngestion } from './reported-ingestion.ts'
 import { isReader, type ServeSettings } from './settings.ts'
 
 /** The part of a service that answers requests. */
@@ -31,40 +31,14 @@ export type Answering = {
 /** Opens the store for reading, and answers. */
 export async function startAnswering(settings: ServeSettings, log: Logger): Promise<Answering> {
   const store = findStore(settings.store)
-  const warn = (message: string) => log.warn(message)
-  const isReadOnly = isReader(settings)
-  const reader = await openOrAwaitReader(settings, warn)
-  const speaksGrpc = settings.grpc !== null
-  const renderer = store.isEmbedded
-    ? startRenderThreads(store.name, log, { isReadOnly, speaksGrpc })
-    : rendererOf(reader)
-  const longReads = store.isEmbedded ? startLongReads(store.name, log, { isReadOnly }) : longReadsOf(reader)
-  const publicFault = hidePaths(store)
-  /** Whether the thread that ingests and prunes has loaded its code, if there is one. */
-  let haveAllRun = false
-  let ingestionRuns = isReadOnly
-  const state: IngestionState = {
-    failure: null,
-    live: null,
+  const reader = await openOrAwaitReader(settings, (message) => log.warn(message))
+  const { renderer, longReads } = startReading(store, reader, settings, log)
+  const ingestion = new ReportedIngestion({
+    store,
     maxBehindSeconds: settings.maxBehind,
-    threadsRun: () => {
-      const allRun = ingestionRuns && renderer.isRunning() && longReads.isRunning()
-      haveAllRun ||= allRun
-      return allRun
-    },
-    hasStarted: () => haveAllRun,
-  }
-
-  /** Loaded if it is asked for: most services speak no gRPC. */
-  async function startGrpc(app: App, address: { host: string; port: number }): Promise<GrpcServer> {
-    const { createGrpcServer } = await import('../grpc/grpc-server.ts')
-    const { trustProxy } = settings
-    const { metrics, shared } = app
-    const grpc = createGrpcServer({ reader, ingestion: state, metrics, trustProxy, ...shared })
-    log.info(`serving gRPC on ${await listen(grpc, address, '--grpc')}`)
-    return grpc
-  }
-
+    isReader: isReader(settings),
+    readThreadsRun: () => renderer.isRunning() && longReads.isRunning(),
+  })
   let grpc: GrpcServer | null = null
   try {
     const app = createApp({
@@ -72,7 +46,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
       renderer,
       longReads,
       log,
-      ingestion: state,
+      ingestion,
       corsOrigins: settings.corsOrigin,
       rateLimit: settings.rateLimit,
       trustProxy: settings.trustProxy,
@@ -81,18 +55,21 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
       storeName: store.publicName,
       cacheBytes: settings.cacheMb * 1024 * 1024,
     })
-    addDiskMetrics(app.metrics, disksOf(settings))
-    const count = addIngestionMetrics(app.metrics)
-    if (settings.grpc !== null) grpc = await startGrpc(app, settings.grpc)
+    const { metrics, shared } = app
+    addDiskMetrics(metrics, disksOf(settings))
+    const showInMetrics = addIngestionMetrics(metrics)
+    if (settings.grpc !== null) {
+      // Loaded if it is configured: most services speak no gRPC.
+      const { createGrpcServer } = await import('../grpc/grpc-server.ts')
+      grpc = createGrpcServer({ reader, ingestion, metrics, trustProxy: settings.trustProxy, ...shared })
+      log.info(`serving gRPC on ${await listen(grpc, settings.grpc, '--grpc')}`)
+    }
     const url = `http://${await listen(app, settings, '--port')}`
     return {
       url,
       show: (report) => {
-        count(report)
-        if (report.type === 'live')
-          state.live = { ...report.state, failures: report.state.failures.map(publicFault) }
-        else if (report.type === 'failed') state.failure = publicFault(report.message)
-        else if (report.type === 'running') ingestionRuns = true
+        showInMetrics(report)
+        ingestion.apply(report)
       },
       checkSchema: reader.checkSchema,
       stop: async () => {
@@ -108,21 +85,22 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
   }
 }
 
-/** The folders of a path, except of our documentation. */
-const FOLDERS = /(?<![\w.:/-])(?!docs\/)[^\s'"(/]*\/(?:[^\s'"/]*\/)*/g
-
-/**
- * The public part of a fault: without the database's address, users and file paths. Errors of a store begin with its
- * name, and the log has them in full. A database server's message may name both, too.
- */
-function hidePaths({ name, isEmbedded }: Store): (fault: string) => string {
-  return (fault) => {
-    if (!isEmbedded && fault.includes(name)) return 'the store cannot be written to; see the log'
-    return fault.replaceAll(name, 'the store').replaceAll(FOLDERS, '')
+/** What reads the store for answers: threads for a store in a file, the reader itself for one of a database server. */
+function startReading(
+  store: Store,
+  reader: Reader,
+  settings: ServeSettings,
+  log: Logger,
+): { renderer: Renderer; longReads: LongReads } {
+  if (!store.isEmbedded) return { renderer: rendererOf(reader), longReads: longReadsOf(reader) }
+  const isReadOnly = isReader(settings)
+  return {
+    renderer: startRenderThreads(store.name, log, { isReadOnly, speaksGrpc: settings.grpc !== null }),
+    longReads: startLongReads(store.name, log, { isReadOnly }),
   }
 }
 
-/** The folders that a service writes to: of a SQLite file, and of the live buffer. */
+/** The folders that a service writes to, by the label of their metrics: of a SQLite file, and of the live buffer. */
 function disksOf({ store, listen, buffer }: ServeSettings): Record<string, string> {
   return {
     ...(findStore(store).isEmbedded ? { store: dirname(store) } : {}),

@@ -4,48 +4,49 @@ import type { Logger } from 'pino'
 import { RESOURCES } from '#core/resources/resources'
 import type { Reader } from '#core/store/store'
 import { createAnswerCache } from '../answers/answer-cache.ts'
-import { createAnswers } from '../answers/answers.ts'
+import { type Answers, createAnswers } from '../answers/answers.ts'
 import { questionRoute } from '../answers/question-route.ts'
 import type { Renderer } from '../answers/renderer.ts'
-import { createExports } from '../exports/export-route.ts'
+import { createExports, type Exports } from '../exports/export-route.ts'
 import type { GrpcOptions } from '../grpc/options.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { watchCluster } from '../http/cluster-watch.ts'
 import { createConnections } from '../http/connections.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import { createExplainError } from '../http/errors.ts'
-import { addAnswerMetrics, type KnownStoreHead } from '../http/exchange.ts'
+import { addAnswerMetrics, type Exchanges } from '../http/exchange.ts'
 import { createHttpServer } from '../http/http-server.ts'
 import { LIMITS, type Limits } from '../http/limits.ts'
 import { createParserErrors } from '../http/parser-errors.ts'
-import { createQueue, createRefusalQueue } from '../http/queue.ts'
+import { createQueue, createRefusalQueue, type Queue } from '../http/queue.ts'
 import { createRequestCount } from '../http/rate-limit.ts'
 import { addReadinessMetrics, type IngestionState, type StoreHealth } from '../http/readiness.ts'
-import { createRouter } from '../http/router.ts'
+import { createRouter, type FindRoute, type Route } from '../http/router.ts'
 import { staticRoutes } from '../http/static-routes.ts'
 import { addStoreMetrics } from '../http/store-metrics.ts'
 import { requestTaker } from '../http/take-requests.ts'
 import { createUnsentBytes } from '../http/unsent-bytes.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
+import type { QueueClass } from '../questions/question.ts'
 import { QUESTIONS } from '../questions/questions.ts'
-import { createAccount } from '../quotas.ts'
+import { type Account, createAccount } from '../quotas.ts'
 import type { LongReads } from '../streams/long-reads.ts'
 import { createStreams } from '../streams/stream-route.ts'
 import { commit } from '../version.ts'
 import { serviceRoutes } from './service-routes.ts'
 
-/** Pages made at the same time. */
+/** Pages rendered at the same time. */
 const PAGES_AT_ONCE = 8
 
 /**
- * Reports, and long pages, made at the same time: two, so that their renderer never waits. With more, the next address
+ * Reports, and long pages, rendered at the same time: two, so that their renderer never waits. With more, the next address
  * would have to wait for all those of one.
  */
 const REPORTS_AT_ONCE = 2
 
 export type AppOptions = {
   reader: Reader
-  /** Makes answers, from the store that `reader` reads. */
+  /** Renders answers, from the store that `reader` reads. */
   renderer: Renderer
   /** Reads for streams and exports, of the same store. */
   longReads: LongReads
@@ -57,7 +58,7 @@ export type AppOptions = {
   /** Whether the client's address is the last one of `X-Forwarded-For`, which the proxy in front adds. */
   trustProxy: boolean
   version: string
-  /** The store whose commits are announced in this process, after which streams are read. */
+  /** The store whose commits are announced in this process: streams are read after each. */
   commitsTo: string
   /** Name of an empty store in `/ready`. */
   storeName?: string
@@ -91,50 +92,23 @@ export type App = {
 
 /** Puts the parts of a service together. Nothing listens yet; the reader, renderer and log stay their owner's to close. */
 export function createApp(options: AppOptions): App {
-  const { reader, renderer, longReads, log, ingestion, corsOrigins } = options
+  const { reader, renderer, longReads, log } = options
+  const limits = { ...LIMITS, ...options.limits }
+  const health: StoreHealth = { isDamaged: false }
   const metrics = createMetrics()
   const clusterFaults = watchCluster(reader, log, metrics)
-  addStoreMetrics(metrics, reader)
-  const build = metrics.gauge('lyra_build_info', 'Always 1, for the version and commit of this program.', [
-    'version',
-    'revision',
-  ])
-  build.set({ version: options.version, revision: commit() ?? '' }, 1)
-  const health: StoreHealth = { isDamaged: false }
-  addReadinessMetrics(metrics, reader, ingestion, health)
-  const unsentBytes = createUnsentBytes()
-  const limits = { ...LIMITS, ...options.limits }
-  const account = createAccount((address) => {
-    if (options.trustProxy) return
-    log.warn(
-      `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
-    )
-  })
-  const connections = createConnections({
-    unsentBytes,
-    account,
-    slots: limits.connections,
-    addressOf: (request) => clientAddress(request, options.trustProxy),
-  })
-  const countRequest = createRequestCount(options.rateLimit)
-  const explainError = createExplainError(log, () => {
-    health.isDamaged = true
-  })
-  const cache = createAnswerCache(reader, options.cacheBytes)
-  const queues = {
-    short: createQueue(account, PAGES_AT_ONCE),
-    long: createQueue(account, renderer.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
-    report: createQueue(account, REPORTS_AT_ONCE),
-  }
-  const answers = createAnswers({ renderer, queues, cache, metrics })
+  addServiceMetrics(metrics, options, health)
 
-  // A store without a WAL is that of a database server.
-  const slots = reader.wal === undefined ? limits.serverExports : limits.exports
+  const clients = createClients(options, limits)
+  const queues = createAnswerQueues(clients.account, renderer)
+  const cache = createAnswerCache(reader, options.cacheBytes)
+  const answers = createAnswers({ renderer, queues, cache, metrics })
   const exports = createExports({
     longReads,
-    slots,
+    // A store without a WAL is that of a database server.
+    slots: reader.wal === undefined ? limits.serverExports : limits.exports,
     log,
-    account,
+    account: clients.account,
     storeWal: reader.wal,
     leastPace: limits.exportPace,
     fileLimits: limits.exportFiles,
@@ -144,63 +118,33 @@ export function createApp(options: AppOptions): App {
     queue: queues.short,
     longReads,
     commitsTo: options.commitsTo,
-    unsentBytes,
+    unsentBytes: clients.unsentBytes,
     metrics,
     limits,
     log,
-    account,
+    account: clients.account,
   })
   const routes = [
-    ...QUESTIONS.map((question) => {
-      const route = questionRoute(question, answers)
-      const list = 'list' in question.description ? question.description.list : null
-      return list !== null && RESOURCES.includes(list) ? exports.pagesOrExport(list, route) : route
-    }),
+    ...questionRoutes(answers, exports),
     ...RESOURCES.flatMap(exports.ofAllMarkets),
     ...streams.routes,
     ...staticRoutes(),
-    ...serviceRoutes({
-      ...options,
-      metrics,
-      storeName: options.storeName,
-      health,
-      clusterFaults,
-    }),
+    ...serviceRoutes({ ...options, metrics, storeName: options.storeName, health, clusterFaults }),
   ]
-  const findRoute = createRouter(routes)
-  const known: KnownStoreHead = { storeHead: null }
 
+  const explainError = createExplainError(log, () => {
+    health.isDamaged = true
+  })
+  const shared: App['shared'] = { answers, ...clients, explainError, health, known: { storeHead: null } }
   let isClosing = false
-  const take = requestTaker({
-    connections,
-    countRequest,
-    explainError,
-    findRoute,
-    queue: createRefusalQueue(account),
+  const server = createAppServer({
+    shared,
+    findRoute: createRouter(routes),
+    countAnswer: addAnswerMetrics(metrics),
+    corsOrigins: options.corsOrigins,
     trustProxy: options.trustProxy,
-    exchanges: {
-      known,
-      corsOrigins,
-      unsentBytes,
-      countAnswer: addAnswerMetrics(metrics),
-      isClosing: () => isClosing,
-    },
+    isClosing: () => isClosing,
   })
-  const parserErrors = createParserErrors({
-    known,
-    corsOrigins,
-    connections,
-    findRoute,
-    // Behind a proxy the client's address is in the headers, which are not parsed here.
-    countRequest: options.trustProxy ? () => ({}) : countRequest,
-  })
-  const server = createHttpServer()
-  server.on('connection', connections.admit)
-  server.on('request', take)
-  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own refusal has no body.
-  server.on('checkExpectation', take)
-  server.on('clientError', parserErrors.onClientError)
-  server.on('connect', parserErrors.onConnect)
   return {
     server,
     paths: routes.map(({ path }) => path),
@@ -213,6 +157,95 @@ export function createApp(options: AppOptions): App {
       await closed
       await exports.close()
     },
-    shared: { answers, connections, unsentBytes, countRequest, account, explainError, health, known },
+    shared,
   }
+}
+
+/** Adds the figures of the store, of the program and of readiness. */
+function addServiceMetrics(
+  metrics: Metrics,
+  { reader, ingestion, version }: AppOptions,
+  health: StoreHealth,
+): void {
+  addStoreMetrics(metrics, reader)
+  const build = metrics.gauge('lyra_build_info', 'Always 1, for the version and commit of this program.', [
+    'version',
+    'revision',
+  ])
+  build.set({ version, revision: commit() ?? '' }, 1)
+  addReadinessMetrics(metrics, reader, ingestion, health)
+}
+
+/** What counts the connections, requests and memory of clients, by address. */
+type Clients = Pick<App['shared'], 'account' | 'connections' | 'unsentBytes' | 'countRequest'>
+
+function createClients({ log, rateLimit, trustProxy }: AppOptions, limits: Limits): Clients {
+  const unsentBytes = createUnsentBytes()
+  const account = createAccount((address) => {
+    if (trustProxy) return
+    log.warn(
+      `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
+    )
+  })
+  const connections = createConnections({
+    unsentBytes,
+    account,
+    slots: limits.connections,
+    addressOf: (request) => clientAddress(request, trustProxy),
+  })
+  return { unsentBytes, account, connections, countRequest: createRequestCount(rateLimit) }
+}
+
+function createAnswerQueues(account: Account, renderer: Renderer): Record<QueueClass, Queue> {
+  return {
+    short: createQueue(account, PAGES_AT_ONCE),
+    long: createQueue(account, renderer.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
+    report: createQueue(account, REPORTS_AT_ONCE),
+  }
+}
+
+/** The routes of all questions; those of the pages of {@link RESOURCES} give exports, too. */
+function questionRoutes(answers: Answers, exports: Exports): Route[] {
+  return QUESTIONS.map((question) => {
+    const route = questionRoute(question, answers)
+    const list = 'list' in question.description ? question.description.list : null
+    return list !== null && RESOURCES.includes(list) ? exports.pagesOrExport(list, route) : route
+  })
+}
+
+type AppServerOptions = Pick<AppOptions, 'corsOrigins' | 'trustProxy'> &
+  Pick<Exchanges, 'countAnswer' | 'isClosing'> & {
+    shared: App['shared']
+    findRoute: FindRoute
+  }
+
+/** The server, with its handlers of connections, requests and errors. */
+function createAppServer(options: AppServerOptions): Server {
+  const { shared, findRoute, countAnswer, corsOrigins, trustProxy, isClosing } = options
+  const { connections, unsentBytes, countRequest, account, explainError, known } = shared
+  const take = requestTaker({
+    connections,
+    countRequest,
+    explainError,
+    findRoute,
+    queue: createRefusalQueue(account),
+    trustProxy,
+    exchanges: { known, corsOrigins, unsentBytes, countAnswer, isClosing },
+  })
+  const parserErrors = createParserErrors({
+    known,
+    corsOrigins,
+    connections,
+    findRoute,
+    // Behind a proxy the client's address is in the headers, which are not parsed here.
+    countRequest: trustProxy ? () => ({}) : countRequest,
+  })
+  const server = createHttpServer()
+  server.on('connection', connections.admit)
+  server.on('request', take)
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own refusal has no body.
+  server.on('checkExpectation', take)
+  server.on('clientError', parserErrors.onClientError)
+  server.on('connect', parserErrors.onConnect)
+  return server
 }

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Metrics } from '../metrics.ts'
 
-/** Adds the disks of folders, by the content of the folders. */
+/** Adds the sizes of the disks that folders are on, with the key of each folder as the label `of`. */
 export function addDiskMetrics({ gauge }: Metrics, folders: Readonly<Record<string, string>>): void {
   const figures = [
     ['lyra_disk_size_bytes', 'Size of the disk of a file or folder.', 'blocks'],

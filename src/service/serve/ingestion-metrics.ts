@@ -3,7 +3,7 @@ import { addLiveMetrics } from '../live/live-metrics.ts'
 import type { Metrics } from '../metrics.ts'
 import type { IngestionMessage } from './ingestion.ts'
 
-/** Adds the figures of the ingestion; the function returned shows its reports. */
+/** Adds the metrics of the ingestion. The function returned updates them from a report. */
 export function addIngestionMetrics(metrics: Metrics): (report: IngestionMessage) => void {
   const records = metrics.counter('lyra_records_total', 'Records read by ingestion.')
   const leftOut = metrics.counter(

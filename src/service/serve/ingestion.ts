@@ -8,18 +8,18 @@ import { explainListenError, ListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
 type Ingestion = {
-  /** Settles once the event files named have been ingested, or have failed to be: with whether they were. */
+  /** Resolves once the named event files have been ingested, or ingestion has failed: with whether they were. */
   ingested: Promise<boolean>
-  /** Resolves once a core may dial in, if one is waited for. */
+  /** Resolves once a core may connect, if one is waited for. Rejects with an error that ends the start. */
   listening: Promise<void>
-  /** Begins to write to the store, which must be there and up to date. */
+  /** Begins to write to the store, which must exist and be up to date. */
   begin(): void
-  /** Resolves with the reason once the store refuses to be written to by this user. */
+  /** Resolves with the reason once the store does not let this user write. */
   refused: Promise<string>
   stop(): Promise<void>
 }
 
-/** What an ingestion reports while it works: plain data, which may go to another process. */
+/** What an ingestion reports while it works: plain data, since it comes from another thread. */
 export type IngestionMessage = WorkerMessage | { type: 'failed'; message: string }
 
 /** Starts the configured ingestion, which reports its progress to `notify`. */
@@ -32,7 +32,7 @@ export function startIngestion(
   const ingested = Promise.withResolvers<boolean>()
   const listening = Promise.withResolvers<void>()
   const refused = Promise.withResolvers<string>()
-  /** Until a core may connect, a failure is one of the whole start. */
+  /** Until a core may connect, a failure makes the whole start fail. */
   let isStarted = listen === null
   if (paths.length === 0) ingested.resolve(true)
   if (listen === null) listening.resolve()

@@ -2,22 +2,22 @@ import { once } from 'node:events'
 import type { AddressInfo, ListenOptions, Server } from 'node:net'
 import type { App } from './app.ts'
 
-/** A port that cannot be listened on, or a core that cannot be listened for. */
+/** The service cannot listen on a port, for clients or for a core. */
 export class ListenError extends Error {
   override name = 'ListenError'
 }
 
 /**
- * Connections that the system holds until they are taken on, if it allows as many (`net.core.somaxconn`). With
- * Node's 511 a burst of connections from one client would have others try again after seconds.
+ * Connections that the system queues until they are accepted, if it allows as many (`net.core.somaxconn`). With Node's 511,
+ * a burst of connections from one client would make others retry after a second or more.
  */
 const MAX_WAITING_CONNECTIONS = 4_096
 
-/** How long answers in flight are waited for when the service stops. */
+/** How long a stopping service waits for answers in flight, milliseconds. */
 export const STOP_TIMEOUT_MS = 10_000
 
 /**
- * Has a server listen; returns its address, `127.0.0.1:3008`.
+ * Makes a server listen; returns its address, `127.0.0.1:3008`.
  *
  * @param flag the flag that names its port
  * @throws {ListenError} with what to do about it.
@@ -48,7 +48,7 @@ export async function closeServer({ server, close }: App): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Why an address cannot be listened on, and what to do; other errors as they are. */
+/** A {@link ListenError} that says why an address cannot be listened on, and what to do; any other error as it is. */
 export function explainListenError(error: unknown, host: string, port: number, flag: string): unknown {
   const causes: Record<string, string> = {
     EADDRINUSE: `the port is in use; stop the other program, or choose another port with ${flag}`,

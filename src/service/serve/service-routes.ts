@@ -40,9 +40,9 @@ const NOT_STORED = { 'cache-control': 'no-store' }
 export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   const { reader, ingestion, metrics, version, storeName, health, clusterFaults, log } = options
   const document = () => openApiDocument(version)
-  /** What kept the store from being read when that was last asked. */
+  /** Why the store could not be read at the last request of `/ready`; null if it could. */
   let lastFault: string | null = null
-  // They count open files and handles, of which clients make as many as they like.
+  // Collecting them counts open files and handles, and clients can open many.
   const gather = throttled(metrics.text)
   const { info, vegaTime } = createNodeAnswers(reader)
   return [
@@ -63,7 +63,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
           unreadiness(reader, ingestion, health),
           clusterFaults(),
         ])
-        const beside = {
+        const reports = {
           ...(cluster.length > 0 ? { cluster } : {}),
           ...liveReport(ingestion),
           ...standbyReport(ingestion),
@@ -74,8 +74,8 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
         lastFault = storeFault
         const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
         const store = isEmpty && storeName !== undefined ? { store: storeName } : {}
-        if (reasons.length === 0) sendState(exchange, 200, { status: 'ready', ...beside })
-        else sendState(exchange, 503, { status: 'not ready', reasons, ...store, ...beside })
+        if (reasons.length === 0) sendState(exchange, 200, { status: 'ready', ...reports })
+        else sendState(exchange, 503, { status: 'not ready', reasons, ...store, ...reports })
       },
     },
     {
@@ -90,14 +90,14 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   ]
 }
 
-/** The document is made when it is first requested: a tenth of a start's time. */
+/** Generates the document at its first request: that takes a tenth of the time of a start. */
 function documentRoute(path: string, document: () => object): Route {
-  let made: JsonBody | null = null
+  let json: JsonBody | null = null
   return {
     path,
     answer: async (exchange) => {
-      made ??= jsonOf(document())
-      await sendJson(exchange, made, null)
+      json ??= jsonOf(document())
+      await sendJson(exchange, json, null)
     },
   }
 }
@@ -114,8 +114,8 @@ function jsonOf(value: object): JsonBody {
   return { body, checkSum: checkSumOf(body) }
 }
 
-async function sendJson(exchange: Exchange, made: JsonBody, storeHead: StoreHead | null): Promise<void> {
-  await sendRendered(exchange, { ...made, storeHead }, acceptsGzip(exchange.request))
+async function sendJson(exchange: Exchange, json: JsonBody, storeHead: StoreHead | null): Promise<void> {
+  await sendRendered(exchange, { ...json, storeHead }, acceptsGzip(exchange.request))
 }
 
 function sendState(exchange: Exchange, status: number, state: object): void {

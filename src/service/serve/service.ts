@@ -11,14 +11,14 @@ import { type Answering, startAnswering } from './answering.ts'
 import { type IngestionMessage, startIngestion } from './ingestion.ts'
 import { isReader, type ServeSettings } from './settings.ts'
 
-/** How often a reader looks at the version of its store's schema, in milliseconds. */
+/** How often a reader checks the version of its store's schema, in milliseconds. */
 const SCHEMA_INTERVAL_MS = 1_000
 
 /** A service that answers. */
 export type RunningService = {
   /** Address of the service, `http://127.0.0.1:3008`. */
   url: string
-  /** Settles once the input named has been ingested, or has failed to be: with whether it was. */
+  /** Resolves once the named event files have been ingested, or ingestion has failed: with whether they were. */
   ingested: Promise<boolean>
   /** Finishes answers in flight, for at most 10 s, and ends. */
   stop(): Promise<void>
@@ -27,26 +27,13 @@ export type RunningService = {
 /** Starts the service; {@link STOP_SIGNALS} stop it in order. */
 export async function startService(settings: ServeSettings): Promise<RunningService> {
   const log = createLogger(settings.logLevel)
-  /** Started parts, to be stopped. */
-  const parts: { stop(): Promise<void> }[] = []
-  let stopping: Promise<void> | null = null
-  const stop = () => {
-    stopping ??= Promise.all(parts.map((part) => part.stop())).then(() => {})
-    return stopping
-  }
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping !== null) process.exit(1)
-    log.info(`${signal}: stopping`)
-    void stop().then(() => process.exit(0))
-  }
-  for (const signal of STOP_SIGNALS) process.on(signal, onSignal)
+  const parts = new StartedParts(log)
+  for (const signal of STOP_SIGNALS) process.on(signal, () => parts.onSignal(signal))
 
   const readsOnly = isReader(settings)
-  /** Reports of the ingestion before anyone can show them. */
-  const early: IngestionMessage[] = []
-  let show = (report: IngestionMessage): void => void early.push(report)
-  const ingestion = startIngestion(settings, log, (report) => show(report))
-  parts.push(ingestion)
+  const reports = new IngestionReports()
+  const ingestion = startIngestion(settings, log, (report) => reports.add(report))
+  parts.add(ingestion)
   let answering: Answering
   try {
     // A core sends everything once: it can connect before all else.
@@ -54,26 +41,73 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
     if (!readsOnly && (await migrateStore(settings, log))) await checkChain(settings)
     answering = await startAnswering(settings, log)
   } catch (error) {
-    await stop()
+    await parts.stop()
     throw error
   }
-  parts.push(answering)
-  show = answering.show
-  early.forEach(show)
+  parts.add(answering)
+  reports.showIn(answering)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
   void logMissingResources(settings, log)
   ingestion.begin()
-  const endWith = async (message: string) => {
-    log.error(message)
-    await stop()
-    process.exit(1)
-  }
+  const endWith = (fault: string) => parts.endWith(fault)
   void ingestion.refused.then(endWith)
   if (readsOnly) void newerSchema(answering).then(endWith)
-  return { url: answering.url, ingested: ingestion.ingested, stop }
+  return { url: answering.url, ingested: ingestion.ingested, stop: () => parts.stop() }
 }
 
-/** Resolves with the fault once a newer program has upgraded the store: the program of that version is to read it. */
+/** The parts of a service that run, and their end. */
+class StartedParts {
+  readonly #log: Logger
+  readonly #parts: { stop(): Promise<void> }[] = []
+  #stopping: Promise<void> | null = null
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  add(part: { stop(): Promise<void> }): void {
+    this.#parts.push(part)
+  }
+
+  /** Stops all parts. */
+  stop(): Promise<void> {
+    this.#stopping ??= Promise.all(this.#parts.map((part) => part.stop())).then(() => {})
+    return this.#stopping
+  }
+
+  /** Stops all parts and ends the process; with a second signal, ends it at once. */
+  onSignal(signal: NodeJS.Signals): void {
+    if (this.#stopping !== null) process.exit(1)
+    this.#log.info(`${signal}: stopping`)
+    void this.stop().then(() => process.exit(0))
+  }
+
+  /** Logs a fault that the service cannot go on with, stops all parts and ends the process. */
+  async endWith(fault: string): Promise<void> {
+    this.#log.error(fault)
+    await this.stop()
+    process.exit(1)
+  }
+}
+
+/** What an ingestion reports. It starts before the part that shows its reports: early ones wait for that. */
+class IngestionReports {
+  #early: IngestionMessage[] = []
+  #answering: Pick<Answering, 'show'> | null = null
+
+  add(report: IngestionMessage): void {
+    if (this.#answering === null) this.#early.push(report)
+    else this.#answering.show(report)
+  }
+
+  /** Shows the reports so far and all that follow. */
+  showIn(answering: Pick<Answering, 'show'>): void {
+    for (const report of this.#early.splice(0)) answering.show(report)
+    this.#answering = answering
+  }
+}
+
+/** Resolves with the fault once a newer program has upgraded the store, which only a program of that version may read. */
 async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Promise<string> {
   for (;;) {
     await sleep(SCHEMA_INTERVAL_MS, undefined, { ref: false })
@@ -83,36 +117,36 @@ async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Pro
 }
 
 /**
- * Creates the store, or upgrades its schema, and returns whether it could be reached: a service that waits for a
- * core buffers what that sends.
+ * Creates the store, or upgrades its schema, and returns whether it could be reached. A service that waits for a core need
+ * not reach it: it buffers what the core sends.
  */
 async function migrateStore({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {
   try {
     await findStore(store).migrate((message) => log.info(message))
     return true
   } catch (error) {
-    const waits = listen !== null && error instanceof StoreAwayError
-    if (!waits) throw error
+    const mayWait = listen !== null && error instanceof StoreAwayError
+    if (!mayWait) throw error
     log.warn(`${(error as Error).message}; the core's events are buffered meanwhile`)
     return false
   }
 }
 
-/** Logs the resources that are missing in the store; nothing if it cannot be read yet, which `/ready` reports. */
+/** Logs the resources that are missing in the store. Logs nothing if the store cannot be read yet, which `/ready` reports. */
 async function logMissingResources({ store }: ServeSettings, log: Logger): Promise<void> {
   const coverage = await readStore(findStore(store), readCoverage).catch(() => null)
   for (const line of missingResourcesIn(coverage)) log.info(line)
 }
 
 /**
- * A core's events must be of the store's chain, whatever else is named.
+ * Checks that a core's events are to be of the store's chain.
  *
- * @throws {StoreError} if the store is of another chain than the settings name.
+ * @throws {StoreError} if the settings name another chain than the store's.
  */
 async function checkChain({ store: name, listen, chain }: ServeSettings): Promise<void> {
   if (listen === null || chain === null) return
   const store = findStore(name)
   const coverage = await readStore(store, readCoverage)
-  const held = coverage?.chainId ?? chain
-  if (held !== chain) throw otherChain(store.name, chain, held)
+  const storedChain = coverage?.chainId ?? chain
+  if (storedChain !== chain) throw otherChain(store.name, chain, storedChain)
 }

@@ -5,35 +5,35 @@ export type ServeSettings = {
   store: string
   host: string
   port: number
-  /** Where to answer gRPC; null: nowhere. */
+  /** Address of the gRPC server; null if gRPC is off. */
   grpc: { host: string; port: number } | null
   corsOrigin: CorsOrigins
   rateLimit: number | null
   trustProxy: boolean
-  /** Memory for answers that may be asked for again, in MiB; 0 for none. */
+  /** Memory for cached answers, in MiB; 0 for none. */
   cacheMb: number
   allowGap: boolean
   strict: boolean
   logLevel: string
-  /** Where to wait for a core that dials in; null: it is not waited for. */
+  /** Address on which to wait for a core to connect; null if no core is waited for. */
   listen: { host: string; port: number } | null
-  /** Addresses and networks that a core may dial in from; none: any. */
+  /** Addresses and networks that a core may connect from; empty for any. */
   listenFrom: string[]
-  /** The chain that a core's events must be of; null: that of the store, or of the first whole block. */
+  /** The chain that a core's events must be of; null for that of the store, or of the first whole block. */
   chain: string | null
   /** Folder of received events not yet committed. */
   buffer: string
   /** Whether committed events are kept, in the folder `archive` of the buffer. */
   keepBuffer: boolean
-  /** Receiver of forwarded events; null: none. */
+  /** Receiver of forwarded events; null for none. */
   forward: { host: string; port: number } | null
-  /** Disk that events may take that are kept for that receiver, in MiB. */
+  /** Disk space for events that wait for that receiver, in MiB. */
   forwardMb: number
-  /** Maximum age of the last block, seconds; null: any. */
+  /** Maximum age of the last block, seconds; null for any. */
   maxBehind: number | null
-  /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */
+  /** How much older than the last block rows may get before they are pruned, nanoseconds; null for any. */
   keep: bigint | null
-  /** Event files to ingest meanwhile. */
+  /** Event files to ingest while the service answers. */
   paths: string[]
 }
 
