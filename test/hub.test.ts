@@ -16,15 +16,15 @@ function follower({ isSilent = false } = {}): Follower & { isClosed: boolean; is
 
 /** A feed that counts how often it is read. */
 class CountingFeed implements Feed {
-  pulls = 0
+  updates = 0
   left: Follower[] = []
   keptAlive: (readonly Follower[])[] = []
   awaitsGaps = false
-  /** What a pull waits for, or fails with. */
+  /** What an update waits for, or fails with. */
   work: () => Promise<void> = async () => {}
 
-  async pull(): Promise<void> {
-    this.pulls++
+  async update(): Promise<void> {
+    this.updates++
     await this.work()
   }
 
@@ -71,10 +71,10 @@ describe('The hub of streams', () => {
 
   /** Commits a block, and waits until a feed has been read once more. */
   async function commit(to: string | null, read: CountingFeed): Promise<void> {
-    const before = read.pulls
+    const before = read.updates
     height = to
     hub.committed()
-    await until(() => read.pulls > before, 'the feed to be read')
+    await until(() => read.updates > before, 'the feed to be read')
     await sleep(5)
   }
 
@@ -83,7 +83,7 @@ describe('The hub of streams', () => {
     await follow('a', feed)
     await follow('a', other)
     await commit('2', feed)
-    assert.deepEqual([feed.pulls, other.pulls], [1, 0])
+    assert.deepEqual([feed.updates, other.updates], [1, 0])
   })
 
   test('reads a feed at once after a commit', async () => {
@@ -92,7 +92,7 @@ describe('The hub of streams', () => {
     hub.committed()
     // Less than a tenth of a second, after which the hub asks by itself.
     await sleep(20)
-    assert.equal(feed.pulls, 1)
+    assert.equal(feed.updates, 1)
   })
 
   test('reads every feed after a commit, and none that has seen the position', async () => {
@@ -100,12 +100,12 @@ describe('The hub of streams', () => {
     await follow('one', one)
     await follow('two', two)
     await commit('2', one)
-    assert.deepEqual([one.pulls, two.pulls], [1, 1])
+    assert.deepEqual([one.updates, two.updates], [1, 1])
     const before = asked
     hub.committed()
     await until(() => asked > before, 'the store to be asked')
     await sleep(5)
-    assert.deepEqual([one.pulls, two.pulls], [1, 1])
+    assert.deepEqual([one.updates, two.updates], [1, 1])
   })
 
   test('no longer reads a feed that nobody follows, while others are followed', async () => {
@@ -116,14 +116,14 @@ describe('The hub of streams', () => {
     await follow('stays', stays)
     hub.leave(first)
     await commit('2', stays)
-    assert.deepEqual([left.pulls, left.left], [1, [first]])
+    assert.deepEqual([left.updates, left.left], [1, [first]])
     hub.leave(second)
     await commit('3', stays)
-    assert.deepEqual([left.pulls, left.left, stays.pulls], [1, [first, second], 2])
+    assert.deepEqual([left.updates, left.left, stays.updates], [1, [first, second], 2])
     const again = new CountingFeed()
     await follow('left', again)
     await commit('4', again)
-    assert.deepEqual([left.pulls, again.pulls], [1, 1])
+    assert.deepEqual([left.updates, again.updates], [1, 1])
   })
 
   test('asks the store for nothing once nobody follows', async () => {
@@ -140,7 +140,7 @@ describe('The hub of streams', () => {
     // A later follower is served again.
     const later = new CountingFeed()
     await follow('a', later)
-    await until(() => later.pulls > 0, 'the new feed to be read')
+    await until(() => later.updates > 0, 'the new feed to be read')
   })
 
   test('forgets a follower that has closed before it had its first rows', async () => {
@@ -163,11 +163,11 @@ describe('The hub of streams', () => {
   test('finds commits of another program by itself', async () => {
     const feed = new CountingFeed()
     await follow('a', feed)
-    await until(() => feed.pulls === 1, 'the first read')
+    await until(() => feed.updates === 1, 'the first read')
     height = '2'
-    await until(() => feed.pulls === 2, 'the second read')
+    await until(() => feed.updates === 2, 'the second read')
     await sleep(POLL_MS)
-    assert.equal(feed.pulls, 2)
+    assert.equal(feed.updates, 2)
   })
 
   test('reads nothing of an empty store, and its first block when it is there', async () => {
@@ -177,14 +177,14 @@ describe('The hub of streams', () => {
     const before = asked
     await until(() => asked > before, 'the store to be asked')
     await sleep(5)
-    assert.equal(feed.pulls, 0)
+    assert.equal(feed.updates, 0)
     await commit('1', feed)
-    assert.equal(feed.pulls, 1)
+    assert.equal(feed.updates, 1)
     // A store that was emptied has nothing to read.
     height = null
     hub.committed()
     await sleep(20)
-    assert.equal(feed.pulls, 1)
+    assert.equal(feed.updates, 1)
   })
 
   test('misses no commit that is reported while a feed is read', async () => {
@@ -197,12 +197,12 @@ describe('The hub of streams', () => {
     hub.committed()
     hub.committed()
     await sleep(20)
-    assert.equal(feed.pulls, 1, 'a feed is read once at a time')
+    assert.equal(feed.updates, 1, 'a feed is read once at a time')
     feed.work = async () => {}
     reading.resolve()
-    await until(() => feed.pulls === 2, 'the feed to be read again')
+    await until(() => feed.updates === 2, 'the feed to be read again')
     await sleep(POLL_MS)
-    assert.equal(feed.pulls, 2)
+    assert.equal(feed.updates, 2)
   })
 
   test('looks for filled gaps after a commit that moves no position, for feeds alone that await some', async () => {
@@ -212,7 +212,7 @@ describe('The hub of streams', () => {
     await commit('2', does)
     awaits.awaitsGaps = true
     await commit('2', awaits)
-    assert.deepEqual([awaits.pulls, does.pulls], [2, 1])
+    assert.deepEqual([awaits.updates, does.updates], [2, 1])
   })
 
   test('reads a feed again that could not be read, reports why once, and does not hold up others', async () => {
@@ -223,16 +223,16 @@ describe('The hub of streams', () => {
     await follow('failing', failing)
     await follow('other', other)
     await commit('2', other)
-    await until(() => failing.pulls >= 3, 'the failing feed to be read again')
+    await until(() => failing.updates >= 3, 'the failing feed to be read again')
     assert.deepEqual(
-      [other.pulls, notices],
+      [other.updates, notices],
       [1, ['streams wait until the store can be read: the disk is full']],
     )
     failing.work = async () => {}
-    const before = failing.pulls
-    await until(() => failing.pulls > before, 'the feed to be read')
+    const before = failing.updates
+    await until(() => failing.updates > before, 'the feed to be read')
     await sleep(POLL_MS)
-    assert.equal(failing.pulls, before + 1)
+    assert.equal(failing.updates, before + 1)
     // The same fault is reported anew, since it had gone.
     failing.work = async () => {
       throw new Error('the disk is full')
@@ -248,9 +248,9 @@ describe('The hub of streams', () => {
     hub.committed()
     await until(() => asked >= 2, 'the store to be asked again')
     assert.deepEqual(notices, ['streams wait until the store can be read: the store is away'])
-    assert.equal(feed.pulls, 0)
+    assert.equal(feed.updates, 0)
     fault = null
-    await until(() => feed.pulls === 1, 'the feed to be read')
+    await until(() => feed.updates === 1, 'the feed to be read')
   })
 
   test('gives a sign of life to silent followers alone, also while the store cannot be read', async () => {

@@ -141,7 +141,7 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
 
     for (const receiver of followers) receiver.pieces.length = 0
     await change(2, markets.slice(0, 500))
-    await feed.pull()
+    await feed.update()
     assert.equal(reads.length, 2)
     assert.ok(areShared())
     assert.equal(textOf(first!).split('\nevent: ').length - 1, 500)
@@ -152,7 +152,7 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     assert.deepEqual(Object.keys(stateOfText(textOf(late))).length, 600)
     // Without followers nothing is read.
     for (const receiver of [...followers, late]) feed.leave(receiver)
-    await feed.pull()
+    await feed.update()
     assert.equal(reads.length, 2)
   })
 
@@ -175,12 +175,12 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     const joined = feed.join(late)
     for (let height = 2; height <= 3; height++) {
       await change(height, markets.slice(100 * height - 100, 100 * height - 95))
-      await feed.pull()
+      await feed.update()
     }
     gate.resolve()
     await joined
     await change(4, markets.slice(0, 1))
-    await feed.pull()
+    await feed.update()
     const [ofSteady, ofLate] = [steady, late].map((receiver) => stateOfText(textOf(receiver)))
     assert.deepEqual(ofLate, ofSteady)
     assert.equal(Object.keys(ofLate!).length, 300)
@@ -196,7 +196,7 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     const startedAt = performance.now()
     for (let height = 2; height < 5; height++) {
       await change(height, markets)
-      await feed.pull()
+      await feed.update()
     }
     const [first, ...later] = sentAt
     assert.ok(first! - startedAt < 900, `${first! - startedAt} ms`)
@@ -210,14 +210,14 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     await feed.join(receiver)
     await change(2, markets.slice(0, 1))
     faults.push(new StoreUnavailableError('it is unreachable'))
-    await assert.rejects(feed.pull(), StoreUnavailableError)
-    await feed.pull()
+    await assert.rejects(feed.update(), StoreUnavailableError)
+    await feed.update()
     assertSays(textOf(receiver), '"price":"1000002"')
     await change(3, markets.slice(1, 2))
     lost.push(new StoreUnavailableError('the thread ends'))
-    await assert.rejects(feed.pull(), StoreUnavailableError)
+    await assert.rejects(feed.update(), StoreUnavailableError)
     receiver.pieces.length = 0
-    await feed.pull()
+    await feed.update()
     assertSays(textOf(receiver), '"price":"1000003"')
     // Of all summaries, which it is given then, it sends those that differ.
     assert.equal(textOf(receiver).split('\nevent: ').length - 1, 1)
@@ -284,7 +284,7 @@ describe('A feed of market summaries', () => {
     gate.resolve()
     await joined
     assert.deepEqual(receiver.pieces, [])
-    await feed.pull()
+    await feed.update()
     assert.deepEqual(receiver.pieces, [])
   })
 })

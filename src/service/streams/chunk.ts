@@ -8,7 +8,7 @@ import { eventText, MAX_PIECE_BYTES } from './follower.ts'
 import type { ReadClass } from './read-queue.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
-/** Rows that are sent at a time, at most; fewer if they are long. */
+/** Rows that are sent at a time, at most. Fewer if they are long. */
 export const STREAM_CHUNK_ROWS = 500
 
 /** Reads the next events of a stream, when its queue lets it; null if the store has less than the query supposes. */
@@ -25,7 +25,7 @@ export type Chunk = {
   pass: Pass | null
   /** Whether everything stored has been read. */
   isLast: boolean
-  /** How many rows to read next: as many of this length as fill a piece. */
+  /** How many rows to read next: as many as fill a piece, if they are as long as these. */
   limit: number
 }
 
@@ -38,14 +38,14 @@ export function chunkOf(query: UnseenQuery, unseenRows: UnseenRows): Chunk {
   return { bytes, coverage, unseen, pass, isLast: reached === null, limit }
 }
 
-/** The text of rows; `cutAfter`: the position of the last row, if the piece ends early. */
+/** The text of rows. If the piece ends early, `cutAfter` is the position of its last row, otherwise null. */
 function eventsText(
   query: UnseenQuery,
   { rows, coverage, reached }: UnseenRows,
 ): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: EventPosition | null } {
   const { resource, selection, unseen, limit } = query
   const eventOf = (index: number, upTo: EventPosition, next: EventPosition | null) => {
-    const received = advance(unseen, coverage, outsideUnsettled(upTo, next, coverage))
+    const received = advance(unseen, coverage, resumePosition(upTo, next, coverage))
     const id = encodeStreamCursor(resource, selection, received)
     const { row, marketId } = rows[index]!
     const node = resource.node(row, marketId === undefined ? selection : { ...selection, marketId })
@@ -93,13 +93,21 @@ function positionAfter(
 }
 
 /**
- * The position that an id names. Positions within an imported block are made up, and would mean something else to another store;
- * an incomplete block may get events before them. So until the block's last row has been sent the id names the beginning of
- * the block, and then its end.
+ * The position that an id names, after a row at `position`:
+ *
+ * | block of the row                     | next row      | position in the id     |
+ * |--------------------------------------|---------------|------------------------|
+ * | whole, and not imported              | any or none   | that of the row        |
+ * | imported or incomplete               | in this block | beginning of the block |
+ * | imported or incomplete               | a later one   | end of the block       |
+ * | imported or incomplete               | none          | end of the block       |
+ *
+ * Positions within an imported block are made up, and would mean something else to another store. An incomplete block may
+ * get events before the row.
  *
  * @param next position of the next row, or of the continued reading; null after the last row
  */
-export function outsideUnsettled(
+export function resumePosition(
   position: EventPosition,
   next: EventPosition | null,
   { imported, gaps }: Coverage,

@@ -1,23 +1,15 @@
 import { type SingleFlight, singleFlight } from '#core/concurrency/single-flight'
 import type { Reader } from '#core/store/store'
 import type { Follower } from './follower.ts'
-
-/** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
-const POLL_INTERVAL_MS = 100
-
-/** How often it is asked where commits are reported; how often feeds look for filled gaps, which do not move the store head. */
-const GAP_INTERVAL_MS = 1_000
-
-/** Without a report for this long, another program may have become the store's writer. */
-const REPORTS_MS = 10_000
+import { PollSchedule, TICK_MS } from './poll-schedule.ts'
 
 /** A reading of the store for any number of followers. */
 export type Feed = {
-  /** Reads and sends new rows. Rejects if the store cannot be read; it is then called again. */
-  pull(): Promise<void>
-  /** Sends a follower nothing more; without effect for one that does not follow. */
+  /** Reads what is new and sends it. Rejects if the store cannot be read; it is then called again. */
+  update(): Promise<void>
+  /** Sends a follower nothing more. Has no effect on one that does not follow. */
   leave(follower: Follower): void
-  /** Whether there may be something new although the store head has not moved. */
+  /** Whether there may be something new although the store's height has not changed. */
   readonly awaitsGaps: boolean
   /** Sends its silent followers their position, or a comment to those that still wait for their rows. */
   keepAlive(silent: readonly Follower[]): void
@@ -25,14 +17,14 @@ export type Feed = {
 
 type HubOptions = {
   reader: Pick<Reader, 'freshness'>
-  /** Called with a fault that keeps a feed from being read; reading is tried again. */
+  /** Called with a fault for which a feed cannot be read; reading is tried again. */
   onNotice: (message: string) => void
 }
 
 /** A feed with followers. */
 type FollowedFeed = {
   feed: Feed
-  pulls: SingleFlight<void>
+  updates: SingleFlight<void>
   followers: Set<Follower>
   /** The height of the store when the feed was last read. */
   height: string | null
@@ -40,24 +32,19 @@ type FollowedFeed = {
 }
 
 /**
- * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. Its
- * user limits the number of streams (stream-slots.ts).
+ * All streams of one store. Asks the store for its height, and updates the feeds that were last updated at another one.
+ * `stream-slots.ts` limits the number of streams.
  */
 export class Hub {
   readonly #reader: HubOptions['reader']
   readonly #onNotice: HubOptions['onNotice']
   readonly #followed = new Map<string, FollowedFeed>()
+  readonly #schedule = new PollSchedule()
   readonly #polls = singleFlight(() => this.#poll().catch((error: Error) => this.#reportFault(error)))
   /** Runs while anyone follows. */
   #timer: NodeJS.Timeout | null = null
-  /** When a commit was last reported, and when the store was last asked. */
-  #reportedAt = Number.NEGATIVE_INFINITY
-  #polledAt = Number.NEGATIVE_INFINITY
   /** The height of the store when it was last asked. */
   #storeHeight: string | null = null
-  /** Whether a commit was reported that the reading in progress may not have seen. */
-  #hasUnreadCommit = false
-  #lookedForGapsAt = 0
   /** The last error reported, while some feed cannot be read. */
   #fault: string | null = null
 
@@ -69,9 +56,9 @@ export class Hub {
   /**
    * Follows a feed until its follower leaves.
    *
-   * @param key what distinguishes it from others
-   * @param create creates it for its first follower
-   * @param join adds the follower to it, and resolves once the follower has received its missing rows, or later
+   * @param key distinguishes the feed from others
+   * @param create creates the feed for its first follower
+   * @param join adds the follower to the feed, and resolves once the follower has received its missing rows, or later
    */
   async follow<Of extends Feed>(
     key: string,
@@ -81,12 +68,12 @@ export class Hub {
   ): Promise<void> {
     const followed = this.#followed.get(key) ?? this.#add(key, create())
     followed.followers.add(follower)
-    this.#timer ??= setInterval(() => this.#tick(), POLL_INTERVAL_MS)
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS)
     await join(followed.feed as Of)
     if (follower.isClosed) this.leave(follower)
   }
 
-  /** Ends what a follower follows; a feed without followers is no longer read. */
+  /** Removes a follower from its feeds. A feed without followers is no longer updated. */
   leave(follower: Follower): void {
     for (const [key, { feed, followers }] of this.#followed) {
       if (!followers.delete(follower)) continue
@@ -96,14 +83,13 @@ export class Hub {
     if (this.#followed.size === 0) this.close()
   }
 
-  /** Reports a commit of the store's writer: the feeds are read at once. */
+  /** Reports a commit of the store's writer: the store is asked at once. */
   committed(): void {
-    this.#reportedAt = performance.now()
-    this.#hasUnreadCommit = true
+    this.#schedule.committed(performance.now())
     if (this.#followed.size > 0) void this.#polls.fresh()
   }
 
-  /** Stops looking at the store; whoever follows afterwards starts it again. */
+  /** Stops asking the store, until somebody follows again. */
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
@@ -112,7 +98,7 @@ export class Hub {
   #add(key: string, feed: Feed): FollowedFeed {
     const followed: FollowedFeed = {
       feed,
-      pulls: singleFlight(() => this.#pull(followed)),
+      updates: singleFlight(() => this.#update(followed)),
       followers: new Set(),
       height: null,
       isFailing: false,
@@ -124,40 +110,37 @@ export class Hub {
   #tick(): void {
     // Also while the store cannot be read: the streams resume once it can.
     this.#keepAlive()
-    const now = performance.now()
-    const interval = now - this.#reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
-    const isDue = this.#hasUnreadCommit || now - this.#polledAt >= interval
-    if (isDue && !this.#polls.isRunning) void this.#polls.fresh()
+    if (this.#schedule.isDue(performance.now()) && !this.#polls.isRunning) void this.#polls.fresh()
   }
 
   async #poll(): Promise<void> {
-    this.#polledAt = performance.now()
-    const afterCommit = this.#hasUnreadCommit
-    this.#hasUnreadCommit = false
+    const isAfterCommit = this.#schedule.begin(performance.now())
     this.#storeHeight = (await this.#reader.freshness(null)).storeHead?.height ?? null
-    // What is said again after this is another outage.
-    if (![...this.#followed.values()].some(({ isFailing }) => isFailing)) this.#fault = null
-    const now = performance.now()
-    const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
-    if (looksForGaps) this.#lookedForGapsAt = now
-    for (const { feed, pulls, height } of this.#followed.values()) {
+    this.#forgetFaultIfRead()
+    const looksForGaps = this.#schedule.beginGapSearch(isAfterCommit, performance.now())
+    for (const { feed, updates, height } of this.#followed.values()) {
       const hasMoved = this.#storeHeight !== null && this.#storeHeight !== height
-      if (hasMoved || (looksForGaps && feed.awaitsGaps)) void pulls.fresh()
+      if (hasMoved || (looksForGaps && feed.awaitsGaps)) void updates.fresh()
     }
   }
 
-  /** Feeds do not wait for each other. A failed one is read again at the next poll. */
-  async #pull(followed: FollowedFeed): Promise<void> {
+  /** Feeds do not wait for each other. One that fails is updated again at the next poll. */
+  async #update(followed: FollowedFeed): Promise<void> {
     const height = this.#storeHeight
     try {
-      await followed.feed.pull()
+      await followed.feed.update()
       followed.height = height
       followed.isFailing = false
-      if (![...this.#followed.values()].some(({ isFailing }) => isFailing)) this.#fault = null
+      this.#forgetFaultIfRead()
     } catch (error) {
       followed.isFailing = true
       this.#reportFault(error as Error)
     }
+  }
+
+  /** Once no feed fails any more, the same fault is another outage, and is reported again. */
+  #forgetFaultIfRead(): void {
+    if (![...this.#followed.values()].some(({ isFailing }) => isFailing)) this.#fault = null
   }
 
   #reportFault({ message }: Error): void {

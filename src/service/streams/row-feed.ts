@@ -5,7 +5,7 @@ import { BEGINNING, isBefore } from '#core/domain/event-position'
 import { advance, storedPartsOf, type Unseen, unseenAfter, unseenAfterAll } from '#core/domain/unseen'
 import type { Resource, Selection } from '#core/model/resource'
 import type { Pass } from '#core/store/queries/unseen-points'
-import { type Chunk, outsideUnsettled, type ReadChunk, STREAM_CHUNK_ROWS } from './chunk.ts'
+import { type Chunk, type ReadChunk, resumePosition, STREAM_CHUNK_ROWS } from './chunk.ts'
 import {
   allDrained,
   COMMENT,
@@ -23,7 +23,18 @@ import { encodeStreamCursor } from './stream-cursor.ts'
 /** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
 type FeedProgress = { unseen: Unseen; coverage: Coverage }
 
-/** Of a follower that has received nothing. */
+/** The progress of a follower that catches up: the ranges not sent to it yet, and the coverage and pass of its reading. */
+type CatchUp = { unseen: Unseen; asOf: Coverage; pass: Pass | null }
+
+/** What to do for a follower that catches up. `after` is its progress then. */
+type CatchUpStep =
+  | { type: 'send'; chunk: Chunk; after: CatchUp }
+  /** The store has less than the feed has read of it: a replica lags behind. */
+  | { type: 'wait for the store'; after: CatchUp }
+  /** It has received everything that is stored. */
+  | { type: 'compare with the feed'; after: CatchUp }
+
+/** What a follower has not received that has received nothing. */
 const EVERYTHING: Unseen = { first: 0n, gaps: [], tail: BEGINNING }
 
 /**
@@ -36,11 +47,11 @@ export class RowFeed implements Feed {
   readonly #readChunk: ReadChunk
   /** Followers that have received everything sent by the feed. */
   readonly #upToDate = new Set<Follower>()
-  /** Followers that have received more, from another service, than this store has: they wait until the feed is as far. */
+  /** Followers that have received more, from another service, than this store has: they wait for the feed to get there. */
   readonly #waiting = new Map<Follower, () => void>()
-  /** Looks at the store, one at a time: one that is under way may have begun before the last commit. */
-  readonly #pulls = singleFlight(() => this.#pullAll())
-  readonly #laterPulls = singleFlight(() => sleep(LAG_WAIT_MS).then(this.#pulls.fresh))
+  /** One update at a time. One in progress may have begun before the last commit, so callers wait for the next. */
+  readonly #updates = singleFlight(() => this.#updateAll())
+  readonly #laterUpdates = singleFlight(() => sleep(LAG_WAIT_MS).then(this.#updates.fresh))
   /** Null until the store has been read once. */
   #progress: FeedProgress | null = null
   /** Rows of the next chunk. */
@@ -53,11 +64,11 @@ export class RowFeed implements Feed {
   }
 
   /** Reads new rows and sends them to every follower that is up to date. */
-  pull(): Promise<void> {
-    return this.#pulls.fresh()
+  update(): Promise<void> {
+    return this.#updates.fresh()
   }
 
-  /** Whether a gap may be filled that the feed waits for: of that the store head says nothing. */
+  /** Whether a gap may be filled that the feed waits for: that does not change the store head. */
   get awaitsGaps(): boolean {
     if (this.#progress === null) return false
     const { unseen, coverage } = this.#progress
@@ -70,10 +81,10 @@ export class RowFeed implements Feed {
    * the feed. Rejects if the store cannot be read.
    */
   async join(follower: Follower, start: Start): Promise<void> {
-    await this.#pulls.fresh()
-    while (this.#progress === null && !follower.isClosed) await this.#laterPulls.current()
+    await this.#updates.fresh()
+    while (this.#progress === null && !follower.isClosed) await this.#laterUpdates.current()
     if (follower.isClosed) return
-    await this.#pulls.settled()
+    await this.#updates.settled()
     if (start !== 'now') {
       const { coverage } = this.#progress!
       await this.#catchUp(follower, 'unseen' in start ? start.unseen : unseenAfter(start.after, coverage))
@@ -100,7 +111,7 @@ export class RowFeed implements Feed {
 
   #positionBytes({ unseen, coverage }: FeedProgress): Buffer {
     const { tail } = unseen
-    const received = { ...unseen, tail: outsideUnsettled(tail, tail, coverage) }
+    const received = { ...unseen, tail: resumePosition(tail, tail, coverage) }
     return Buffer.from(positionText(encodeStreamCursor(this.#resource, this.#selection, received)))
   }
 
@@ -122,8 +133,8 @@ export class RowFeed implements Feed {
     return chunk
   }
 
-  /** Reads where the store is: what it already has is not new for the feed. */
-  async #pullFirst(): Promise<void> {
+  /** Reads the store's coverage: rows that it already has are not new for the feed. */
+  async #readFirst(): Promise<void> {
     const [resource, selection] = [this.#resource, this.#selection]
     const query = { resource, selection, unseen: EVERYTHING, asOf: null, limit: 0, pass: null }
     const chunk = await this.#readChunk(query, 'live')
@@ -131,8 +142,8 @@ export class RowFeed implements Feed {
     this.#advance({ unseen: unseenAfterAll(chunk.coverage), coverage: chunk.coverage })
   }
 
-  async #pullAll(): Promise<void> {
-    if (this.#progress === null) return this.#pullFirst()
+  async #updateAll(): Promise<void> {
+    if (this.#progress === null) return this.#readFirst()
     let pass: Pass | null = null
     for (;;) {
       const { unseen: before, coverage: asOf }: FeedProgress = this.#progress
@@ -156,41 +167,52 @@ export class RowFeed implements Feed {
 
   /** Sends a follower its missing rows until it is up to date with the feed, or closed. */
   async #catchUp(follower: Follower, start: Unseen): Promise<void> {
-    let unseen = start
-    let pass: Pass | null = null
-    let asOf: Coverage = this.#progress!.coverage
+    let progress: CatchUp = { unseen: start, asOf: this.#progress!.coverage, pass: null }
     let sentAt = performance.now()
     while (!follower.isClosed) {
-      if (pass === null) {
-        await this.#pulls.settled()
-        asOf = this.#progress!.coverage
+      const step = await this.#nextStep(progress)
+      progress = step.after
+      switch (step.type) {
+        case 'send': {
+          const { bytes, isLast } = step.chunk
+          const isQuiet = bytes.length === 0
+          const now = performance.now()
+          if (!isQuiet || now - sentAt > SILENCE_MS) {
+            const { unseen, asOf } = progress
+            follower.send(isQuiet ? this.#positionBytes({ unseen, coverage: asOf }) : bytes, 1)
+            sentAt = now
+          }
+          if (!isLast) await follower.drained()
+          break
+        }
+        case 'wait for the store':
+          await this.#laterUpdates.current()
+          break
+        case 'compare with the feed': {
+          const { coverage, unseen } = this.#progress!
+          if (this.#updates.isRunning || coverage !== progress.asOf) break
+          if (!isBefore(unseen.tail, progress.unseen.tail)) return
+          // It has received more than the feed has read: from another service over the same stream.
+          await new Promise<void>((resolve) => this.#waiting.set(follower, resolve))
+          break
+        }
+        default:
+          step satisfies never
       }
-      if (storedPartsOf(unseen, asOf).length === 0) unseen = advance(unseen, asOf, null)
-      else {
-        const chunk = await this.#read('catching up', unseen, asOf, pass)
-        if (chunk === null) {
-          pass = null
-          await this.#laterPulls.current()
-          continue
-        }
-        unseen = chunk.unseen
-        pass = chunk.pass
-        const now = performance.now()
-        const isQuiet = chunk.bytes.length === 0
-        if (!isQuiet || now - sentAt > SILENCE_MS) {
-          follower.send(isQuiet ? this.#positionBytes({ unseen, coverage: asOf }) : chunk.bytes, 1)
-          sentAt = now
-        }
-        if (!chunk.isLast) {
-          await follower.drained()
-          continue
-        }
-      }
-      const { coverage, unseen: ofFeed } = this.#progress!
-      if (this.#pulls.isRunning || coverage !== asOf) continue
-      if (!isBefore(ofFeed.tail, unseen.tail)) return
-      // It has had more than there is here: from another service over the same stream.
-      await new Promise<void>((resolve) => this.#waiting.set(follower, resolve))
     }
+  }
+
+  async #nextStep(progress: CatchUp): Promise<CatchUpStep> {
+    const { unseen, pass } = progress
+    // A pass goes on with its coverage.
+    if (pass === null) await this.#updates.settled()
+    const asOf = pass === null ? this.#progress!.coverage : progress.asOf
+    if (storedPartsOf(unseen, asOf).length === 0) {
+      const after = { unseen: advance(unseen, asOf, null), asOf, pass }
+      return { type: 'compare with the feed', after }
+    }
+    const chunk = await this.#read('catching up', unseen, asOf, pass)
+    if (chunk === null) return { type: 'wait for the store', after: { unseen, asOf, pass: null } }
+    return { type: 'send', chunk, after: { unseen: chunk.unseen, asOf, pass: chunk.pass } }
   }
 }

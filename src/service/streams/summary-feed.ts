@@ -44,7 +44,7 @@ export class SummaryFeed implements Feed {
   /** All summaries as text; null until a new follower needs it. */
   #whole: readonly Buffer[] | null = null
   #sentAt = Number.NEGATIVE_INFINITY
-  readonly #updates = singleFlight(() => this.#update())
+  readonly #updates = singleFlight(() => this.#readAndSend())
 
   constructor(read: ReadSummaries, paceMs = PACE_MS) {
     this.#read = read
@@ -52,7 +52,7 @@ export class SummaryFeed implements Feed {
   }
 
   /** Sends changes, once they are due. */
-  async pull(): Promise<void> {
+  async update(): Promise<void> {
     const wait = this.#sentAt + this.#paceMs - performance.now()
     if (wait > 0) await sleep(wait, undefined, { ref: false })
     if (this.#isFollowed) await this.#updates.fresh()
@@ -103,7 +103,7 @@ export class SummaryFeed implements Feed {
   }
 
   /** Reads the state, and sends what has changed to the followers that have it. */
-  async #update(): Promise<void> {
+  async #readAndSend(): Promise<void> {
     let answer = await this.#read(this.#answer)
     while (answer === null && this.#isFollowed) {
       await sleep(LAG_WAIT_MS, undefined, { ref: false })
