@@ -3,7 +3,7 @@ import type { EventPosition } from '#core/domain/event-position'
 import type { Unseen } from '#core/domain/unseen'
 import type { Resource } from '#core/model/resource'
 
-/** Bytes that are sent at a time, at most: but for a single row that is longer. */
+/** Bytes that are sent at a time, at most, unless a single row is longer. */
 export const MAX_PIECE_BYTES = 256 * 1024
 
 /** How long to wait for a replica that lags, or for the first block of a store, milliseconds. */
@@ -15,17 +15,17 @@ export const SILENCE_MS = 4_000
 /** How long a feed waits, between two pieces, for followers to take the first one, milliseconds. */
 const PIECE_WAIT_MS = 250
 
-/** One that follows a feed: the client of a stream. */
+/** Follows a feed: the client of a stream. */
 export type Follower = {
   /**
-   * Takes bytes, in their order; one that has fallen too far behind closes itself.
+   * Sends bytes, in the order of calls. Closes the follower if too many are unsent.
    *
    * @param sharers how many followers are sent the same bytes, which are in memory once
    */
   send(bytes: Buffer, sharers: number): void
-  /** Whether it has been sent nothing for {@link SILENCE_MS}, and no sent data are waiting: a client that reads nothing is to be idle. */
+  /** Whether it has been sent nothing for {@link SILENCE_MS}, and nothing is unsent: a client that reads nothing is to count as idle. */
   readonly isSilent: boolean
-  /** Resolves once little of the sent data is waiting, or the follower is closed. */
+  /** Resolves once few bytes are unsent, or the follower is closed. */
   drained(): Promise<void>
   /** Whether the client is gone. */
   readonly isClosed: boolean

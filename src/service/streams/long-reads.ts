@@ -16,7 +16,7 @@ import type { ReadSummaries } from './summary-feed.ts'
 /** Concurrent reads of a database server: the other connections are left for pages. */
 const READS_AT_ONCE = 3
 
-/** A row group of a database server's rows is written by the main thread, within milliseconds. */
+/** For a database server, the main thread writes each row group: small ones take it only milliseconds. */
 const PARQUET: BytesOptions = {
   groupRows: 4_096,
   remedy: 'add numbers=text',
@@ -31,20 +31,20 @@ export type OpenExport = {
   close(): Promise<void>
 }
 
-/** What reads for longer than a page takes: streams and exports, which take turns with each other. */
+/** Reads that take longer than those of pages: for streams and exports, in turns. */
 export type LongReads = {
   readChunk: ReadChunk
   readSummaries: ReadSummaries
   openExport(query: ExportQuery, format: ExportFormat): Promise<OpenExport>
   /** Empties the store's WAL, if it is long and no old snapshot is being read. */
   shortenWal(): Promise<void>
-  /** Whether everything that reads is loaded and runs. */
+  /** Whether what reads has been loaded and runs. */
   isRunning(): boolean
   close(): Promise<void>
 }
 
 /**
- * Reads here, from a reader that stays its owner's to close: of a database that does the reading itself.
+ * Reads in this thread, from a reader that its owner closes: for a database that does the work itself.
  *
  * @param atOnce reads at a time
  */
@@ -72,17 +72,17 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
           if (done) return null
           return typeof value === 'string' ? Buffer.from(value) : value
         })
-        // Reported to the waiting reader, if the client is still connected.
+        // The next caller gets the fault, if there is one: the client may have disconnected.
         piece.catch(() => {})
         return piece
       }
-      /** The piece after the one that has been given last: it is read while that one is sent. */
-      let coming: Promise<Uint8Array | null> | null = null
+      /** The piece after the last one returned: it is read while that one is sent. */
+      let nextPiece: Promise<Uint8Array | null> | null = null
       return {
         storeHead: snapshot.storeHead,
         next: async () => {
-          const piece = await (coming ?? read())
-          if (piece !== null) coming = read()
+          const piece = await (nextPiece ?? read())
+          if (piece !== null) nextPiece = read()
           return piece
         },
         close: () => snapshot.close(),
@@ -95,7 +95,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
 }
 
 /** Requests to the thread. */
-export type LongReadAsked =
+export type LongReadRequest =
   | { type: 'chunk'; query: SentQuery<UnseenQuery>; readClass: ReadClass }
   | { type: 'summaries'; known: string | null }
   | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
@@ -103,10 +103,10 @@ export type LongReadAsked =
   | { type: 'close'; id: number }
   | { type: 'shorten WAL' }
 
-/** A query as it is sent between threads. */
+/** A query as it is sent to the thread: with the name of its resource. */
 type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
 
-/** Its answers: a stream's next events, summaries, an export's store head, its next bytes; nothing for the others. */
+/** The thread's answers: a stream's next events, summaries, an export's store head, its next bytes; null for the others. */
 export type LongReadAnswer = SentChunk | ChangedSummaries | StoreHead | Uint8Array | null
 
 type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }
@@ -120,8 +120,8 @@ export function startLongReads(
   log: Logger,
   { isReadOnly = false, isLate = false }: Pick<ThreadsOptions, 'isReadOnly' | 'isLate'> = {},
 ): LongReads {
-  let count = 0
-  const thread = startThread<LongReadAsked, LongReadAnswer>({
+  let exportCount = 0
+  const thread = startThread<LongReadRequest, LongReadAnswer>({
     module: moduleBeside(import.meta.url, 'long-read-thread'),
     task: { store, isReadOnly } satisfies LongReadTask,
     log,
@@ -137,7 +137,7 @@ export function startLongReads(
     },
     readSummaries: (known) => thread.ask({ type: 'summaries', known }) as Promise<ChangedSummaries | null>,
     openExport: async ({ resource, ...query }, format) => {
-      const id = count++
+      const id = exportCount++
       const sent = { ...query, resource: resource.name }
       return {
         storeHead: (await thread.ask({ type: 'export', id, query: sent, format })) as StoreHead | null,

@@ -1,18 +1,18 @@
-/** The classes of reads besides pages: streams (new rows, missing rows), and exports. */
+/** The classes of reads besides pages: new rows and missing rows of streams, and exports. */
 const READ_CLASSES = ['live', 'catching up', 'export'] as const
 
 export type ReadClass = (typeof READ_CLASSES)[number]
 
-/** Reads of new rows in succession before another read has its turn. */
+/** Reads of new rows in succession before a read of another class, if one waits. */
 const LIVE_AT_ONCE = 8
 
 /** Runs `work` once it is its turn. */
 type ReadQueue = <T>(readClass: ReadClass, work: () => Promise<T>) => Promise<T>
 
 /**
- * Lets reads take turns, a few at a time: within a class in order of arrival, new rows before the rest, followers with
- * old cursors and exports alternately. Each reader has one read at a time, so that nobody waits longer than for one of
- * every other; their number is limited when they are accepted.
+ * Runs a few reads at a time: new rows before the rest, missing rows and exports alternately, and within a class in order
+ * of arrival. Each stream or export has one read at a time, so that none waits for more than one read of each of the others;
+ * their number is limited when they are accepted.
  */
 export function createReadQueue(atOnce: number): ReadQueue {
   const waiting: Record<ReadClass, (() => void)[]> = { live: [], 'catching up': [], export: [] }
@@ -49,7 +49,7 @@ export function createReadQueue(atOnce: number): ReadQueue {
     try {
       return await work()
     } finally {
-      // Other work, such as messages, has its turn in between.
+      // Lets other work run in between, such as messages.
       setImmediate(() => {
         running -= 1
         beginNext()

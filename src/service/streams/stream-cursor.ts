@@ -6,12 +6,25 @@ import { fingerprintOf } from '#core/model/fingerprint'
 import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resource'
 import { idColumns } from '#core/store/queries/positioned-rows'
 
-/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id, or `a` behind the tag for all markets; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/unseen.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
+/*
+ * A stream's cursor encodes what a follower has not received (domain/unseen.ts). Its parts are joined by `_`, numbers are in
+ * base 36, and its characters are those of all cursors:
+ *
+ * - `s` and the resource's tag, with `a` behind it for all markets
+ * - for one market of a resource that has markets in its scope, a fingerprint of the market's id
+ * - the first height
+ * - the position of the tail: `HEIGHT-INDEX`
+ * - each gap before it: `HEIGHT-INDEX-LENGTH`, with the length in blocks beyond the first
+ * - a check sum of the rest
+ *
+ * A position within an event ends with the ids of the last row, each after a `-`. Versions up to 0.2 wrote imported blocks as
+ * gaps that end with `-1`: followers had received these blocks.
+ */
 
 const RADIX = 36
 const CHECK_CHARACTERS = 4
 
-/** The cursor of a follower with these missing ranges. */
+/** The cursor of a follower that has not received these events. */
 export function encodeStreamCursor(resource: Resource, selection: Selection, unseen: Unseen): string {
   const parts = streamCursorHead(resource, selection)
   const { first, tail, gaps } = unseen
@@ -27,8 +40,8 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, uns
 }
 
 /**
- * The missing ranges in a cursor; null if it is not a valid cursor of the stream. A checksum is no secret: anyone can
- * compute it, so a cursor is only accepted if this service could have written it.
+ * The unseen events of a cursor; null if it is not a valid cursor of the stream. The check sum is no secret, and anyone can
+ * compute one, so a cursor is only accepted if this service could have written it.
  */
 export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Unseen | null {
   const end = text.length - CHECK_CHARACTERS - 1
@@ -46,7 +59,7 @@ function streamCursorHead(resource: Resource, selection: Selection): string[] {
   return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
 }
 
-/** @param idCount how many ids tell the rows of an event apart */
+/** @param idCount how many ids distinguish the rows of an event */
 function unseenOf(parts: string[], idCount: number): Unseen | null {
   const [firstText, tailText, ...gaps] = parts
   const first = numbers(firstText ?? '')
@@ -54,8 +67,8 @@ function unseenOf(parts: string[], idCount: number): Unseen | null {
   if (first?.length !== 1 || tail === null) return null
   const ranges: PositionRange[] = []
   for (const text of gaps) {
-    const isHad = WAS_IMPORTED.test(text)
-    const gap = positionOf(isHad ? text.slice(0, -2) : text, 3, idCount)
+    const wasImported = WAS_IMPORTED.test(text)
+    const gap = positionOf(wasImported ? text.slice(0, -2) : text, 3, idCount)
     if (gap === null) return null
     const [height, , length] = gap.values as [bigint, bigint, bigint]
     ranges.push({ ...gap.position, to: height + length })
@@ -65,7 +78,7 @@ function unseenOf(parts: string[], idCount: number): Unseen | null {
   return { ...unseen, gaps: ranges.filter((_, at) => !WAS_IMPORTED.test(gaps[at]!)) }
 }
 
-/** The flag of imported blocks that 0.2 gave. */
+/** A gap of version 0.2 with the flag of imported blocks. */
 const WAS_IMPORTED = /^[^-]+-[^-]+-[^-]+-1$/
 
 /** Parses `HEIGHT-INDEX[-NUMBER...][-ID...]` with a given count of numbers and ids. */
@@ -106,7 +119,7 @@ function digitsOf(value: bigint): string {
   return value.toString(RADIX)
 }
 
-/** Numbers joined by `-`; null if a part is not a number, or has more digits than 64 bits do. */
+/** Numbers joined by `-`; null if a part is not a number, or has more digits than one of 64 bits. */
 function numbers(text: string): bigint[] | null {
   const values: bigint[] = []
   for (const part of text.split('-')) {

@@ -4,8 +4,8 @@ import { errorBody, GRPC } from '../http/errors.ts'
 import type { UnsentBytes } from '../http/unsent-bytes.ts'
 import { type Follower, SILENCE_MS } from './follower.ts'
 
-/** Bytes that may wait for a slow client, beyond those that the system has accepted. */
-const MAX_WAITING_BYTES = 1024 * 1024
+/** Bytes that may be unsent to a slow client, beyond those that the system has accepted. */
+const MAX_UNSENT_BYTES = 1024 * 1024
 
 /**
  * How long clients wait before they reconnect, milliseconds. It is a part of the next event, since some clients report an event
@@ -32,10 +32,9 @@ export type StreamFollower = Follower & {
 /**
  * Creates the follower that writes to a response whose head has been sent.
  *
- * @param unsentBytes memory used for clients that do not read
- *
- * @param address the client's address, for counting
- * @param onDropped called with a follower that is too far behind
+ * @param unsentBytes counts the bytes that the client has not read, for its address
+ * @param address the client's address
+ * @param onDropped called once if the client is too far behind
  */
 export function createStreamFollower(
   response: ServerResponse,
@@ -57,7 +56,7 @@ export function createStreamFollower(
     if (isClosed()) return
     isEnded = true
     response.end(lastWords)
-    // Within a closed connection no timer is wanted.
+    // A closed connection needs no timer.
     const timer = setTimeout(() => response.destroy(), LAST_READ_MS)
     response.once('close', () => clearTimeout(timer))
   }
@@ -66,12 +65,12 @@ export function createStreamFollower(
     response.write(bytes)
     sentAt = performance.now()
     written += bytes.length
-    // What many are sent is in memory once.
+    // Bytes that several followers are sent are in memory once.
     unsent.push({ end: written, bytes: Math.ceil(bytes.length / sharers), release: null })
     countSoon()
   }
 
-  /** Counts the waiting bytes, after the system has accepted its part. */
+  /** Counts the unsent bytes, after the system has accepted its part. */
   function countSoon(): void {
     if (isCounting) return
     isCounting = true
@@ -93,7 +92,7 @@ export function createStreamFollower(
   return {
     send: (bytes, sharers) => {
       if (isClosed()) return
-      if (response.writableLength + bytes.length > MAX_WAITING_BYTES && response.writableLength > 0) {
+      if (response.writableLength + bytes.length > MAX_UNSENT_BYTES && response.writableLength > 0) {
         onDropped()
         finish(DROPPED_EVENT)
       } else write(bytes, sharers)

@@ -56,7 +56,7 @@ function resumedId(values: ParameterValues, lastIdHeader: string): ResumedId {
   return null
 }
 
-/** A parameter of the start; undefined if it is absent or empty: some clients send an empty one before they have an id. */
+/** A parameter of the start. Undefined if it is absent or empty: some clients send an empty one before they have an id. */
 function startValue<Value>(values: ParameterValues, name: string): Value | undefined {
   const value = values.get(name)
   return value === '' ? undefined : (value as Value | undefined)
@@ -115,11 +115,13 @@ async function positionOfCursor(
   reader: Reader,
 ): Promise<EventPosition> {
   const isOfAll = isOfAllMarkets(resource, selection)
-  const found = isOfAll ? decodeMarketCursor(resource, cursor) : decodeCursor(resource, selection, cursor)
+  const decoded = isOfAll ? decodeMarketCursor(resource, cursor) : decodeCursor(resource, selection, cursor)
   const row = isOfAll ? 'a row in an export of all markets' : 'a row'
   const allowed = `use the id of an event of this stream, or the cursor of ${row}`
-  if (typeof found === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
-  const [rowSelection, key] = 'key' in found ? [{ marketId: found.marketId }, found.key] : [selection, found]
+  if (typeof decoded === 'string')
+    throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
+  const [rowSelection, key] =
+    'key' in decoded ? [{ marketId: decoded.marketId }, decoded.key] : [selection, decoded]
   const position = await reader.read(() => readPosition(resource, rowSelection, key))
   if (position === null)
     throw invalidPagination(`${name} is the cursor of a row that no longer exists; ${allowed}`)

@@ -42,28 +42,28 @@ type StreamRoutesOptions = {
   account: Account
 }
 
-/** The routes on which rows are sent as they come. */
+/** The routes of streams. */
 type Streams = {
   routes: Route[]
-  /** Ends the streams that are open. */
+  /** Ends all open streams, and asks the store for no more. */
   end(): void
 }
 
-/** A stream that is asked for. */
-type AskedStream = {
-  /** Streams of the same key share one reading. */
+/** A stream that a client has requested. */
+type RequestedStream = {
+  /** Streams with the same key share a feed. */
   key: string
   storeHead: StoreHead
   /** Resolves once the missing events have been sent to the follower, or later. */
   follow(follower: Follower): Promise<void>
 }
 
-/** A stream that clients can ask for. */
+/** A stream that clients can request. */
 type OfferedStream = {
   resource: Resource
   parameters: Parameters<typeof parameterReader>[0]
   /** @param lastIdHeader the header `Last-Event-ID`; empty if the client sends none */
-  ask(values: ParameterValues, lastIdHeader: string): Promise<AskedStream>
+  request(values: ParameterValues, lastIdHeader: string): Promise<RequestedStream>
 }
 
 /** The streams of one service; they share the slots, the limit of unsent bytes and one hub. */
@@ -76,9 +76,9 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   const open = new Set<StreamFollower>()
   const dropped = addStreamMetrics(metrics, slots)
 
-  async function answer(exchange: Exchange, resource: Resource, asked: AskedStream): Promise<void> {
+  async function answer(exchange: Exchange, resource: Resource, requested: RequestedStream): Promise<void> {
     const { request, response, address } = exchange
-    const { key, storeHead } = asked
+    const { key, storeHead } = requested
     if (response.destroyed) return
     let follower: StreamFollower | null = null
     const leave = slots.take({ resource, key, address, end: () => follower?.end() })
@@ -87,7 +87,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     const headers = {
       'content-type': STREAM_TYPE,
       'cache-control': 'no-store',
-      // Proxies that gather answers before they pass them on are asked not to.
+      // Asks proxies that buffer answers not to.
       'x-accel-buffering': 'no',
     }
     exchange.begin(200, { storeHead, headers })
@@ -103,9 +103,9 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       open.delete(created)
       hub.leave(created)
     })
-    // The server keeps a connection whose client has ended its side: here that client is gone.
+    // The server leaves a connection open whose client has ended its side, but a client that ends its side of a stream is gone.
     response.socket?.once('end', () => response.destroy())
-    asked.follow(created).catch((error: unknown) => {
+    requested.follow(created).catch((error: unknown) => {
       // The client reconnects automatically, and the status of that answer gives the reason.
       if (error instanceof StoreUnavailableError || error instanceof ApiError) {
         log.warn(`a stream ends: ${error.message}`)
@@ -117,7 +117,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   const rowsOf = (resource: Resource): OfferedStream => ({
     resource,
     parameters: streamParametersOf(resource),
-    ask: async (values, lastIdHeader) => {
+    request: async (values, lastIdHeader) => {
       const { selection, start, storeHead } = await streamRequest(resource, values, lastIdHeader, reader)
       const key = selectionKey(resource, selection)
       const feed = () => new RowFeed(resource, selection, longReads.readChunk)
@@ -130,10 +130,10 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   const summaries: OfferedStream = {
     resource: marketSummaries,
     parameters: [],
-    ask: async () => {
+    request: async () => {
       const { storeHead } = await reader.freshness(null)
       if (storeHead === null) throw emptyStore()
-      // One reading serves all followers.
+      // One feed serves all followers.
       const key = marketSummaries.name
       const follow = (follower: Follower) =>
         hub.follow(
@@ -147,7 +147,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   }
 
   return {
-    routes: [...RESOURCES.map(rowsOf), summaries].map(({ resource, parameters, ask }) => {
+    routes: [...RESOURCES.map(rowsOf), summaries].map(({ resource, parameters, request: requestStream }) => {
       const readParameters = parameterReader(parameters, 'refused')
       return {
         path: streamPath(resource),
@@ -155,8 +155,8 @@ export function createStreams(options: StreamRoutesOptions): Streams {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
           const lastIdHeader = String(exchange.request.headers['last-event-id'] ?? '')
           const { address, request } = exchange
-          const asked = await queue(() => ask(values, lastIdHeader), address, request.socket)
-          await answer(exchange, resource, asked)
+          const requested = await queue(() => requestStream(values, lastIdHeader), address, request.socket)
+          await answer(exchange, resource, requested)
         },
       }
     }),
@@ -168,7 +168,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   }
 }
 
-/** Adds the figures of streams; the counter returned is of those that the client read too slowly. */
+/** Adds the metrics of streams. Returns the counter of streams that were ended because the client read too slowly. */
 function addStreamMetrics(metrics: Metrics, slots: StreamSlots): Counter {
   metrics.gauge('lyra_streams', 'Open streams, by resource.', ['resource'], (streams) => {
     for (const { name } of LISTS) streams.set({ resource: name }, 0)

@@ -4,7 +4,7 @@ import type { Account } from '../quotas.ts'
 /** A stream that is open. */
 type OpenStream = {
   resource: Resource
-  /** Streams of the same key share one reading. */
+  /** Streams with the same key share a feed. */
   key: string
   /** The address that it counts for. */
   address: string
@@ -24,16 +24,16 @@ export type StreamSlots = {
   counts(): Map<string, number>
 }
 
-/** A selection that is followed; `owner` is the address for which it counts, one of those that follow it. */
+/** A selection that is followed. It counts for one of the addresses that follow it, its `owner`. */
 type FollowedSelection = { key: string; resource: Resource; followers: Set<OpenStream>; owner: string }
 
-/** @param limits streams at a time, and different selections that they follow: each is read once for each commit */
+/** @param limits streams at a time, and different selections that they follow: each of these is read once for each commit */
 export function createStreamSlots(
   limits: { streams: number; selections: number },
   account: Account,
 ): StreamSlots {
   const entries = new Map<string, FollowedSelection>()
-  // The newest stream of an address is ended: it has received least.
+  // The newest stream of an address is ended: it has received the least.
   const streams = account.quota<OpenStream>({
     slots: limits.streams,
     choose: (followers) => [...followers].at(-1)!,
@@ -59,8 +59,8 @@ export function createStreamSlots(
   }
 
   function entryFor({ resource, key, address }: OpenStream): FollowedSelection | null {
-    const known = entries.get(key)
-    if (known !== undefined) return known
+    const existing = entries.get(key)
+    if (existing !== undefined) return existing
     const entry = { key, resource, followers: new Set<OpenStream>(), owner: address }
     const result = selections.take(address, entry)
     if (result === 'refused') return null
@@ -73,7 +73,7 @@ export function createStreamSlots(
     take: (stream) => {
       const entry = entryFor(stream)
       if (entry === null) return null
-      // From here on the entry stays, even if others have to leave.
+      // From here on the entry is not removed, even if others have to leave.
       entry.followers.add(stream)
       const result = streams.take(stream.address, stream)
       if (result === 'refused') {
@@ -93,7 +93,7 @@ export function createStreamSlots(
   }
 }
 
-/** Of selections the one that fewest follow; of several such the newest. */
+/** The selection with the fewest followers; of several such the newest. */
 function leastFollowed(entries: ReadonlySet<FollowedSelection>): FollowedSelection {
   return [...entries].reduce((least, entry) => (entry.followers.size <= least.followers.size ? entry : least))
 }

@@ -14,8 +14,8 @@ const PACE_MS = 5_000
 const COMPLETE = Buffer.from('event: complete\ndata: {}\n\n')
 
 /**
- * Reads the summaries that differ from those of an earlier answer, by its name, or all of them if that was not the last one;
- * null while the store has no block, or a replica lags behind the last answer.
+ * Reads the summaries that differ from those of an earlier answer, by its name, or all of them if that was not the last
+ * answer. Null while the store has no block, or a replica lags behind the last answer.
  */
 export type ReadSummaries = (known: string | null) => Promise<ChangedSummaries | null>
 
@@ -31,11 +31,11 @@ export class SummaryFeed implements Feed {
   readonly awaitsGaps = true
   readonly #read: ReadSummaries
   readonly #paceMs: number
-  /** Those that have the state. */
+  /** Followers that have received the state. */
   readonly #followers = new Set<Follower>()
-  /** Number of new followers that do not have it yet. */
+  /** Number of new followers that have not received it yet. */
   #joining = 0
-  /** By market. */
+  /** By market id. */
   readonly #state = new Map<string, MarketState>()
   /** Number of the last change; 0 before the first answer. */
   #change = 0
