@@ -1,10 +1,10 @@
-/** Answers of a connection that are rendered or sent at a time: more would be in memory until its client has read these. */
+/** Answers of a connection that are rendered or sent at a time. More would fill memory until its client has read these. */
 const AT_ONCE = 8
 
-/** Waits for one of a connection's slots for an answer; the function returned gives it back, and is called once. */
+/** Waits for one of a connection's slots for an answer. The function that it resolves with gives the slot back, and is called once. */
 export type AnswerSlots = (connection: object) => Promise<() => void>
 
-/** Lets calls of each connection be answered a few at a time, in the order in which they arrived. */
+/** Slots with which the calls of each connection are answered a few at a time, in the order in which they arrived. */
 export function createAnswerSlots(): AnswerSlots {
   const byConnection = new WeakMap<object, { running: number; waiting: (() => void)[] }>()
   return async (connection) => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import type { StoreHead } from '#core/store/pages/page'
 import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
 import type { KnownStoreHead } from '../http/exchange.ts'
@@ -11,10 +11,10 @@ const MAX_REQUEST_BYTES = 16 * 1024
 /** Frames of a request at most: clients send one or two. */
 const MAX_FRAMES = 64
 
-/** Ends the connection: thousands more may be under way, each of which costs time even once the call is answered. */
+/** Ends the connection: thousands more frames may follow, each of which costs time even after the call has been answered. */
 export const TOO_MANY_FRAMES = protocolError(`the request is in more than ${MAX_FRAMES} frames`)
 
-/** Before a message: whether it is compressed, and its length. */
+/** A message's prefix: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5
 
 /** A call while it is answered. */
@@ -27,14 +27,14 @@ type Call = {
 }
 
 /**
- * A method: `unary` gives the answer to its request, framed; `stream` sends answers itself, and the call ends once it
+ * A method. `unary` resolves with the framed answer to its request. `stream` sends answers itself, and the call ends once it
  * resolves. Both may throw an {@link ApiError}.
  */
 export type MethodHandler =
   | { unary(call: Call, request: Buffer): Promise<Buffer> }
   | { stream(call: Call, send: (message: Buffer) => Promise<void>): Promise<void> }
 
-/** A message as HTTP/2 carries it: its prefix before it. */
+/** A message with its prefix, as it is sent over HTTP/2. */
 export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(PREFIX_BYTES + message.length)
   frame[0] = 0
@@ -47,10 +47,10 @@ export function framed(message: Uint8Array): Buffer {
 class Messages {
   #frames: Buffer[] = []
   #bytes = 0
-  /** Bytes of the first message and its prefix; null until the prefix is here. */
+  /** Bytes of the first message and its prefix; null until the prefix has arrived. */
   #needed: number | null = null
 
-  /** Bytes that have arrived and are not taken. */
+  /** Bytes that have arrived and have not been taken. */
   get bytes(): number {
     return this.#bytes
   }
@@ -90,7 +90,7 @@ class Messages {
   }
 }
 
-/** The request of a call that has one, once it has arrived whole. @throws {ApiError} for anything else. */
+/** Resolves with the only request of a call, once it has arrived whole. @throws {ApiError} for anything else. */
 export function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const messages = new Messages()
@@ -114,7 +114,8 @@ export function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
 }
 
 /**
- * The requests of a call, each in a turn of the event loop of its own; reads on only when the next one is asked for.
+ * The requests of a call, each in its own round of the event loop. Reads on only when the next one is taken.
+ *
  * @throws {ApiError} for anything else.
  */
 export async function* readRequests(stream: ServerHttp2Stream): AsyncGenerator<Buffer, void> {
@@ -123,12 +124,12 @@ export async function* readRequests(stream: ServerHttp2Stream): AsyncGenerator<B
     messages.add(frame)
     for (let request = messages.take(); request !== null; request = messages.take()) {
       yield request
-      await nextTurn()
+      await nextRound()
     }
   }
 }
 
-/** Waits until a client has read everything sent, or has disconnected. */
+/** Waits until a client has read enough for more to be sent, or has disconnected. */
 export async function drained(stream: ServerHttp2Stream): Promise<void> {
   if (!stream.writableNeedDrain || stream.destroyed) return
   const stop = new AbortController()
@@ -145,7 +146,7 @@ export function timeoutMs(text: unknown): number | null {
   return unit === undefined ? null : Math.min(Math.ceil(Number(count) * UNIT_MS[unit]!), 2 ** 31 - 1)
 }
 
-/** Adds the store head to metadata, and remembers it for errors. */
+/** Adds the store head to metadata, and notes it as the one that errors show. */
 export function withStoreHead(metadata: string[], storeHead: StoreHead | null, known: KnownStoreHead): void {
   if (storeHead === null) return
   known.storeHead = storeHead

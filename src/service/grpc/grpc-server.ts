@@ -8,12 +8,12 @@ import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { countedAddress, forwardedAddress } from '../http/client-address.ts'
 import { unavailable } from '../http/errors.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
-// Loaded before the first call asks for it.
+// Imported so that the first call need not load it.
 import '../questions/page-message.ts'
 import { createAnswerSlots } from './answer-slots.ts'
 import type { MethodHandler } from './call.ts'
 import { healthMethods } from './health.ts'
-import { type Calls, closeUnread, createOpenCall, type OpenCall, REQUEST_IS_LATE } from './open-call.ts'
+import { type Calls, closeUnread, OpenCall, REQUEST_IS_LATE } from './open-call.ts'
 import type { GrpcOptions } from './options.ts'
 import { createReflection } from './reflection.ts'
 import { tradingDataMethods } from './trading-data.ts'
@@ -27,28 +27,27 @@ const MAX_CALLS = 100
 const MAX_ALL_CALLS = 1_024
 
 /**
- * Connections of an address, and calls that it resets, that are refused or whose request is broken, a second; five
- * times that at once.
+ * For each address, connections and calls a second that it resets, that are refused or whose request is broken; five times
+ * that at once.
  */
 const COSTS_PER_SECOND = 20
 
 /** Resets in one chunk of a connection's data after which the rest of the chunk is not read. */
 const RESETS_AT_ONCE = 100
 
-/** How often to look for connections on which nothing has arrived since: one is pinged, and the next time closed. */
+/** How often to look for connections on which nothing has arrived since the last time: these are pinged, and closed the next time. */
 const IDLE_CHECK_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
 
 /** A gRPC server; its user makes it listen. */
 export type GrpcServer = {
-  /** Takes connections; its user has it listen. */
   server: NetServer
   /** Finishes calls in flight, for at most `graceMs` milliseconds, and closes. */
   close(graceMs: number): Promise<void>
 }
 
-/** The methods of the data node that Lyra has, health and reflection, over HTTP/2 without TLS. */
+/** Serves the data node's methods that Lyra has, health and reflection, over HTTP/2 without TLS. */
 export function createGrpcServer(options: GrpcOptions): GrpcServer {
   const { connections, trustProxy, reader, account } = options
   const reflection = createReflection(options.countRequest)
@@ -105,7 +104,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
       return
     }
     const path = headers[':path'] ?? ''
-    const call = createOpenCall(calls, { stream, session, socket, address, path, method: methods.get(path) })
+    const call = new OpenCall(calls, { stream, session, socket, address, path, method: methods.get(path) })
     void call.run(headers)
   }
 
@@ -154,7 +153,10 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   }
 }
 
-/** Not by the session's own time-out: Node does not clear that of a destroyed session, which stays in memory until then. */
+/**
+ * Closes a connection once nothing arrives on it any more. Not by the session's own time-out: Node does not clear that of a
+ * destroyed session, which stays in memory until then.
+ */
 function closeOnceDead(socket: Socket, session: ServerHttp2Session): void {
   let [arrived, isPinged] = [0, false]
   const watch = setInterval(() => {

@@ -6,10 +6,10 @@ import { HEALTH, type Method, methodsOf, TRADING_DATA } from '../protos/descript
 import { decodeMessage, encodeMessage } from '../protos/messages.ts'
 import { framed, type MethodHandler, readRequest } from './call.ts'
 
-/** How often a watched state is looked at. */
-const LOOK_MS = 2_000
+/** How often a watched state is read, milliseconds. */
+const WATCH_INTERVAL_MS = 2_000
 
-/** How long a state is reported before it is looked at again. */
+/** How long a state is cached, milliseconds. */
 const CACHED_MS = 500
 
 /** Bytes of a message of one status. */
@@ -17,7 +17,7 @@ const STATUS_BYTES = 8
 
 type Status = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN'
 
-/** `grpc.health.v1.Health`, by path: the server and its service are SERVING while `/ready` answers 200. */
+/** The methods of `grpc.health.v1.Health`, by path. The server and its service are SERVING while `/ready` answers 200. */
 export function healthMethods(
   reader: Reader,
   ingestion: IngestionState,
@@ -39,7 +39,7 @@ export function healthMethods(
     return state
   }
 
-  /** The status of the service that a request names. */
+  /** Reads the status of the service that a request names. @throws {ApiError} for bytes that are no request. */
   function statusOf(request: Buffer): () => Promise<Status> {
     let service = ''
     try {
@@ -61,15 +61,13 @@ export function healthMethods(
   }
   const watch: MethodHandler = {
     stream: async ({ stream }, send) => {
-      const look = statusOf(await readRequest(stream))
-      for (
-        let told: Status | null = null;
-        !stream.destroyed;
-        await sleep(LOOK_MS, undefined, { ref: false })
-      ) {
-        const status = await look()
-        if (status !== told) await send(statusMessage(status))
-        told = status
+      const readStatus = statusOf(await readRequest(stream))
+      let sent: Status | null = null
+      while (!stream.destroyed) {
+        const status = await readStatus()
+        if (status !== sent) await send(statusMessage(status))
+        sent = status
+        await sleep(WATCH_INTERVAL_MS, undefined, { ref: false })
       }
     },
   }

@@ -44,7 +44,7 @@ export type Calls = GrpcOptions & {
   mayGoOn(address: string): boolean
 }
 
-/** The method called, and the caller; an unknown method is undefined. */
+/** The method called, and the caller. `method` is undefined if it is unknown. */
 type Caller = {
   stream: ServerHttp2Stream
   session: ServerHttp2Session
@@ -54,64 +54,73 @@ type Caller = {
   method: MethodHandler | undefined
 }
 
-/** A call from its request to its status. */
-export type OpenCall = {
-  /** Deadline of its request, by the process's clock; infinite once it has arrived. */
-  dueAt: number
-  /** Whether it ends only if one side wants it to. */
-  isEndless: boolean
-  /** Ends it with an error, unless it has ended. */
-  end(error: ApiError): void
-  /** Answers it. */
-  run(headers: IncomingHttpHeaders): Promise<void>
-}
+/** A call, from its request to its status, on a stream that has not been read yet. */
+export class OpenCall {
+  readonly #calls: Calls
+  readonly #caller: Caller
+  readonly #startedAt = performance.now()
+  readonly #metadata = [':status', '200', 'content-type', 'application/grpc']
+  /** What is given back at the end of the call: unsent bytes, and the connection's slot. */
+  readonly #releases = new Set<() => void>()
+  /** The code of the status; null until the call is answered. */
+  #finalCode: number | null = null
+  #isRefused = false
+  /** Whether it has been answered before its request was read to its end. */
+  #isUnread = false
+  #dueAt = this.#startedAt + REQUEST_TIMEOUT_MS
 
-/** A call on its stream, which has not been read yet. */
-export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
-  const { stream, session, socket, address, path, method } = caller
-  const { quota, open, answerSlots, countCall, mayGoOn } = calls
-  const { countRequest, unsentBytes, trustProxy, known, explainError } = calls
-  const startedAt = performance.now()
-  const metadata = [':status', '200', 'content-type', 'application/grpc']
-  const holds = new Set<() => void>()
-  /** Final status code of the call. */
-  let finalCode: number | null = null
-  let isRefused = false
-  let isUnread = false
-
-  /** Ends it with an error, unless it has ended. */
-  function end(error: ApiError): void {
-    finish(error.code, trailersOf(error))
+  constructor(calls: Calls, caller: Caller) {
+    this.#calls = calls
+    this.#caller = caller
   }
 
-  /** Answers it. */
-  async function run(headers: IncomingHttpHeaders): Promise<void> {
-    open.add(call)
+  /** Deadline of its request, in terms of `performance.now()`; infinite once it has arrived. */
+  get dueAt(): number {
+    return this.#dueAt
+  }
+
+  /** Whether it ends only if one side wants it to. */
+  get isEndless(): boolean {
+    const { method } = this.#caller
+    return method !== undefined && 'stream' in method
+  }
+
+  /** Ends it with an error, unless it has ended. */
+  end(error: ApiError): void {
+    this.#finish(error.code, trailersOf(error))
+  }
+
+  /** Answers it. Never rejects: a failed call ends with an error. */
+  async run(headers: IncomingHttpHeaders): Promise<void> {
+    const { stream } = this.#caller
+    this.#calls.open.add(this)
     stream.once('end', () => {
-      call.dueAt = Number.POSITIVE_INFINITY
+      this.#dueAt = Number.POSITIVE_INFINITY
     })
     const limit = timeoutMs(headers['grpc-timeout'])
     const deadline =
       limit === null
         ? undefined
-        : setTimeout(() => end(tooLate('the deadline of the call has passed')), limit)
+        : setTimeout(() => this.end(tooLate('the deadline of the call has passed')), limit)
     stream.once('close', () => {
       clearTimeout(deadline)
-      close()
+      this.#close()
     })
     try {
-      await answer(String(headers['grpc-encoding'] ?? 'identity'))
+      await this.#answer(String(headers['grpc-encoding'] ?? 'identity'))
     } catch (error) {
-      fail(error)
+      this.#fail(error)
     }
   }
 
-  async function answer(encoding: string): Promise<void> {
-    for (const [name, value] of Object.entries(countRequest(address)))
+  async #answer(encoding: string): Promise<void> {
+    const { stream, session, address, path, method } = this.#caller
+    const metadata = this.#metadata
+    for (const [name, value] of Object.entries(this.#calls.countRequest(address)))
       metadata.push(name.toLowerCase(), value)
-    const result = quota.take(address, call)
+    const result = this.#calls.quota.take(address, this)
     if (result === 'refused') {
-      refuse()
+      this.#refuse()
       return
     }
     result?.end(tooManyCalls())
@@ -120,104 +129,106 @@ export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
       metadata.push('grpc-accept-encoding', 'identity')
       throw compressedRequest(encoding)
     }
-    const given = { stream, address, metadata }
+    const call = { stream, address, metadata }
     if ('stream' in method) {
-      await method.stream(given, (message) => send(message))
-      finish(GRPC.ok, OK)
-    } else {
-      const request = await readRequest(stream)
-      const endTurn = await answerSlots(session)
-      if (isGone()) endTurn()
-      else {
-        holds.add(endTurn)
-        finish(GRPC.ok, OK, await method.unary(given, request))
-      }
+      await method.stream(call, (message) => this.#send(message))
+      this.#finish(GRPC.ok, OK)
+      return
+    }
+    const request = await readRequest(stream)
+    const releaseSlot = await this.#calls.answerSlots(session)
+    if (this.#isGone) releaseSlot()
+    else {
+      this.#releases.add(releaseSlot)
+      this.#finish(GRPC.ok, OK, await method.unary(call, request))
     }
   }
 
   /** Whether nothing can be sent any more: Node throws then. */
-  function isGone(): boolean {
+  get #isGone(): boolean {
+    const { stream } = this.#caller
     return stream.closed || stream.destroyed
   }
 
-  function respond(): void {
-    if (!stream.headersSent) stream.respond(metadata, { waitForTrailers: true })
+  #respond(): void {
+    const { stream } = this.#caller
+    if (!stream.headersSent) stream.respond(this.#metadata, { waitForTrailers: true })
   }
 
-  /** Counts bytes that are kept for the client, until they are sent or the call is over. */
-  function hold(bytes: number): () => void {
+  /** Counts bytes that are in memory for the client, until they are sent or the call is over. */
+  #countUnsent(bytes: number): () => void {
+    const { stream, session, address } = this.#caller
+    const { unsentBytes, trustProxy } = this.#calls
     const release = unsentBytes.count(address, trustProxy ? stream : session, bytes)
-    holds.add(release)
+    this.#releases.add(release)
     return () => {
       release()
-      holds.delete(release)
+      this.#releases.delete(release)
     }
   }
 
-  async function send(message: Buffer): Promise<void> {
-    if (finalCode !== null || isGone()) return
-    call.dueAt = Number.POSITIVE_INFINITY
-    respond()
+  async #send(message: Buffer): Promise<void> {
+    if (this.#finalCode !== null || this.#isGone) return
+    this.#dueAt = Number.POSITIVE_INFINITY
+    this.#respond()
     const frame = framed(message)
-    stream.write(frame, hold(frame.length))
+    const { stream } = this.#caller
+    stream.write(frame, this.#countUnsent(frame.length))
     await drained(stream)
   }
 
-  function finish(code: number, trailers: Record<string, string>, body?: Buffer): void {
-    if (finalCode !== null || isGone()) return
-    finalCode = code
-    // A request that is here is read to its end, though nobody wants it any more.
+  #finish(code: number, trailers: Record<string, string>, body?: Buffer): void {
+    if (this.#finalCode !== null || this.#isGone) return
+    this.#finalCode = code
+    const { stream } = this.#caller
+    // A request that has arrived is read to its end, though it is not needed any more.
     stream.resume()
-    respond()
+    this.#respond()
     stream.once('wantTrailers', () => {
-      if (isGone()) return
+      if (this.#isGone) return
       stream.sendTrailers(trailers)
-      isUnread = !stream.readableEnded
+      this.#isUnread = !stream.readableEnded
       closeUnread(stream)
     })
     if (body === undefined) stream.end()
-    else stream.end(body, hold(body.length))
+    else stream.end(body, this.#countUnsent(body.length))
   }
 
-  function fail(error: unknown): void {
-    if (isGone()) return
+  #fail(error: unknown): void {
+    if (this.#isGone) return
+    const { session, socket } = this.#caller
     if (error === TOO_MANY_FRAMES) {
       session.destroy()
       return
     }
-    withStoreHead(metadata, known.storeHead, known)
-    const { remoteAddress, remotePort } = socket
-    end(explainError(error, { peer: `${remoteAddress}:${remotePort}` }))
+    const { known, explainError } = this.#calls
+    withStoreHead(this.#metadata, known.storeHead, known)
+    this.end(explainError(error, { peer: `${socket.remoteAddress}:${socket.remotePort}` }))
   }
 
-  /** As cheaply as can be: clients take it for UNAVAILABLE. */
-  function refuse(): void {
-    finalCode = GRPC.unavailable
-    isRefused = true
-    if (mayGoOn(address)) stream.close(constants.NGHTTP2_REFUSED_STREAM)
+  /** Refuses it as cheaply as possible. Clients report this as UNAVAILABLE. */
+  #refuse(): void {
+    this.#finalCode = GRPC.unavailable
+    this.#isRefused = true
+    const { stream, session, address } = this.#caller
+    if (this.#calls.mayGoOn(address)) stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else session.destroy()
   }
 
-  function close(): void {
-    open.delete(call)
-    quota.release(call)
-    for (const release of holds) release()
-    const seconds = (performance.now() - startedAt) / 1000
-    const code = codeName(finalCode ?? GRPC.cancelled)
+  #close(): void {
+    const { stream, session, address, path, method } = this.#caller
+    const { open, quota, countCall, mayGoOn } = this.#calls
+    open.delete(this)
+    quota.release(this)
+    for (const release of this.#releases) release()
+    const seconds = (performance.now() - this.#startedAt) / 1000
+    const code = codeName(this.#finalCode ?? GRPC.cancelled)
     countCall(seconds, method === undefined ? 'unknown' : path, code)
-    if (isRefused) return
-    // Many calls are answered before it is seen that the client has reset them, or sends more than is read.
-    const isCostly = stream.rstCode !== constants.NGHTTP2_NO_ERROR || isUnread
+    if (this.#isRefused) return
+    // Many calls are answered before it turns out that the client has reset them, or sends more than is read.
+    const isCostly = stream.rstCode !== constants.NGHTTP2_NO_ERROR || this.#isUnread
     if (isCostly && !mayGoOn(address)) session.destroy()
   }
-
-  const call: OpenCall = {
-    dueAt: startedAt + REQUEST_TIMEOUT_MS,
-    isEndless: method !== undefined && 'stream' in method,
-    end,
-    run,
-  }
-  return call
 }
 
 /** Closes a stream that is answered without waiting for the rest of its request, once the answer is sent. */

@@ -9,7 +9,7 @@ import type { UnsentBytes } from '../http/unsent-bytes.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Account } from '../quotas.ts'
 
-/** State shared by REST and gRPC: both serve the same pages, and count clients together. */
+/** State that gRPC shares with REST: both give the same answers, and count clients together. */
 export type GrpcOptions = {
   reader: Reader
   answers: Answers

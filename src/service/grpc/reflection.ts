@@ -9,13 +9,13 @@ import { type MethodHandler, readRequests } from './call.ts'
 const MAX_FIELDS = 16
 
 /**
- * `ServerReflection`, v1 and v1alpha, whose messages are the same: describes the services and their messages. Each
- * message of a call counts for the rate limit.
+ * `ServerReflection`, v1 and v1alpha, whose messages are the same. Describes the services and their messages. Each request of
+ * a call counts for the rate limit.
  */
 export function createReflection(countRequest: CountRequest): MethodHandler {
   const files = new Map(PROTO_FILES.map((file) => [file.name, file]))
 
-  /** The file that declares a message, enum or service, or what lies within one. Each package here is one file. */
+  /** The name of the file that declares a message, enum or service, or something within one. Each package here is one file. */
   function fileOf(symbol: string): string | undefined {
     return PROTO_FILES.find((file) => {
       const head = `${file.package}.`
@@ -35,20 +35,20 @@ export function createReflection(countRequest: CountRequest): MethodHandler {
   function answer(request: Buffer): Buffer {
     const fields = fieldsOf(request)
     const [host, fileName, symbol, list] = [1, 3, 4, 7].map((field) => fields.get(bytesOf(field)))
-    const found = withImports(symbol === undefined ? fileName : fileOf(symbol))
-    const maxBytes = [...found].reduce((sum, { bytes }) => sum + bytes.length, 2 * request.length + 1_024)
-    const asked = { 1: Buffer.from(host ?? ''), 2: request }
+    const described = withImports(symbol === undefined ? fileName : fileOf(symbol))
+    const maxBytes = [...described].reduce((sum, { bytes }) => sum + bytes.length, 2 * request.length + 1_024)
+    const echo = { 1: Buffer.from(host ?? ''), 2: request }
     if (list !== undefined)
-      return encoded({ ...asked, 6: { 1: SERVICES.map((name) => ({ 1: name })) } }, maxBytes)
-    if (found.size > 0)
-      return encoded({ ...asked, 4: { 1: Array.from(found, ({ bytes }) => bytes) } }, maxBytes)
+      return encoded({ ...echo, 6: { 1: SERVICES.map((name) => ({ 1: name })) } }, maxBytes)
+    if (described.size > 0)
+      return encoded({ ...echo, 4: { 1: Array.from(described, ({ bytes }) => bytes) } }, maxBytes)
     const error = { 1: GRPC.notFound, 2: 'there is no such file, symbol or extension' }
-    return encoded({ ...asked, 7: error }, maxBytes)
+    return encoded({ ...echo, 7: error }, maxBytes)
   }
 
   return {
     stream: async ({ stream, address }, send) => {
-      // The first message is counted as the call.
+      // The first request has been counted as the call.
       let isCounted = true
       for await (const request of readRequests(stream)) {
         if (!isCounted) countRequest(address)

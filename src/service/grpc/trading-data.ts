@@ -16,8 +16,8 @@ const MAX_NODE_ANSWER_BYTES = 1_024
 const DESCRIBED = methodsOf(TRADING_DATA)
 
 /**
- * The data node's methods that Lyra has, by path. Those that list resources follow the rules of the REST operations,
- * whose parameters the fields of their requests are (docs/api.md).
+ * The data node's methods that Lyra has, by path. Those that list resources follow the rules of the REST operations: the
+ * fields of their requests are the parameters there (docs/api.md).
  */
 export function tradingDataMethods(options: GrpcOptions): [path: string, MethodHandler][] {
   const { reader, known } = options
@@ -64,7 +64,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
         },
         sendRendered: async ({ body: message, storeHead }) => {
           withStoreHead(metadata, storeHead, known)
-          // In the form that is sent, so that it is not encoded again.
+          // Cached as it is sent, so that it is not framed again.
           const body = framed(message)
           answer = body
           return { body, tag: '', isGzipped: false }
@@ -75,7 +75,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
   }
 }
 
-/** @throws {ApiError} for bytes that are no request. */
+/** The decoded request of a method. @throws {ApiError} for bytes that are no request. */
 function requestOf(method: Method, bytes: Buffer): object {
   try {
     return decodeMessage(method.request, bytes)
@@ -92,7 +92,7 @@ function pairsOf(message: object, head = ''): QueryPairs {
   })
 }
 
-/** The market id that a resource has in its path, `""` if it is not given, and the other parameters. */
+/** The market id, if the resource has one in its path (`""` if it is not given), and the other parameters. */
 function takeScope(resource: Resource, pairs: QueryPairs): [marketId: string | null, others: QueryPairs] {
   if (resource.scope === null) return [null, pairs]
   const scope = resource.scope
