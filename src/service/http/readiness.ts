@@ -128,8 +128,20 @@ export function addReadinessMetrics(
   )
 }
 
+/** The state of the ingestion in `/ready`: each part only if it applies. */
+export type StateReport = LiveReport & StandbyReport & UpgradeReport & ForwardReport
+
+export function stateReport(ingestion: IngestionState): StateReport {
+  return {
+    ...liveReport(ingestion),
+    ...standbyReport(ingestion),
+    ...upgradeReport(ingestion),
+    ...forwardReport(ingestion),
+  }
+}
+
 /** The state of live ingestion in `/ready`. */
-export type LiveReport = {
+type LiveReport = {
   live?: {
     coreConnected: boolean
     /** Since the start of the service. */
@@ -144,7 +156,7 @@ export type LiveReport = {
 }
 
 /** Nothing if the service waits for no core. */
-export function liveReport({ live }: IngestionState): LiveReport {
+function liveReport({ live }: IngestionState): LiveReport {
   if (live === null) return {}
   const { peer, received, bufferedBytes, failures, faults } = live
   return {
@@ -159,10 +171,10 @@ export function liveReport({ live }: IngestionState): LiveReport {
 }
 
 /** The state of forwarding in `/ready`. It never makes the service unready. */
-export type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
+type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
 
 /** Nothing if nothing is forwarded. */
-export function forwardReport({ live }: IngestionState): ForwardReport {
+function forwardReport({ live }: IngestionState): ForwardReport {
   if (live === null || live.forward === null) return {}
   const { messages: _, ...forward } = live.forward
   return { forward }
@@ -172,7 +184,7 @@ export function forwardReport({ live }: IngestionState): ForwardReport {
 type StandbyReport = { standby?: { message: string; seconds: number } }
 
 /** Nothing while this process, or none, is the writer. */
-export function standbyReport({ live }: IngestionState): StandbyReport {
+function standbyReport({ live }: IngestionState): StandbyReport {
   const since = live?.otherWriterSince ?? null
   if (since === null) return {}
   const seconds = Math.max(0, Math.round((Date.now() - since) / 1000))
@@ -180,7 +192,7 @@ export function standbyReport({ live }: IngestionState): StandbyReport {
 }
 
 /** The protocol upgrade in `/ready`. It does not make the service unready. */
-export type UpgradeReport = {
+type UpgradeReport = {
   protocolUpgrade?: {
     /** The last block before the upgrade. */
     height: string
@@ -192,7 +204,7 @@ export type UpgradeReport = {
 }
 
 /** Nothing while the core is in no upgrade. */
-export function upgradeReport({ live }: IngestionState): UpgradeReport {
+function upgradeReport({ live }: IngestionState): UpgradeReport {
   const upgrade = live?.upgrade ?? null
   if (upgrade === null) return {}
   const { height, since, waitsFor } = upgrade

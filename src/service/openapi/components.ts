@@ -6,10 +6,11 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 type Described = { paths: object; components: { schemas: Readonly<Record<string, object>> } }
 
 /**
- * A document in which each object schema with a title (`named`) is a component, once, that its uses refer to: generators
- * name types after components, and invent another name for each use of a schema that is not a component. Other titles are the client's alone.
+ * A document in which each object schema with a title (`named`) is one component, to which its uses refer. Generators name
+ * types after components, and invent another name for each use of a schema that is not one. The titles of other schemas, which
+ * only the client uses, are left out.
  *
- * @throws {TypeError} if two schemas have one name
+ * @throws {TypeError} if two different schemas have the same name
  */
 export function withComponents<Document extends Described>(document: Document): Document {
   const schemas = new Map<string, Json>()

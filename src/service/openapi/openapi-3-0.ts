@@ -13,8 +13,8 @@ const KEYED_BY_NAME = new Set([
 ])
 
 /**
- * The document as OpenAPI 3.0, for generators of clients that do not read 3.1 yet: null is not a type there, a constant is
- * an enum of one value, a schema has one example, and nothing stands beside a reference.
+ * The document as OpenAPI 3.0, for client generators that do not read 3.1 yet. There, null is not a type, a constant is an
+ * enum of one value, a schema has one example, and a reference has no keywords beside it.
  */
 export function asOpenApi30(document: object): object {
   const { openapi: _, info, ...rest } = document as JsonObject
@@ -38,13 +38,13 @@ function downgraded(value: Json): Json {
   )
 }
 
-/** Parts by name: a field may be called `const`. */
+/** Parts by name, which is no keyword: a field may be called `const`. */
 function namedParts(parts: Json): Json {
   if (typeof parts !== 'object' || parts === null) return parts
   return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, downgraded(part)]))
 }
 
-/** A schema whose parts are of 3.0 already; anything else as it is. */
+/** A schema whose parts have already been converted; anything else is returned as it is. */
 function convertedSchema({ const: only, examples, ...schema }: Record<string, Json>): JsonObject {
   const { oneOf, type, $ref, ...beside } = schema
   const more: Record<string, Json> = {
@@ -56,7 +56,7 @@ function convertedSchema({ const: only, examples, ...schema }: Record<string, Js
     const [none, shown, ...others] = oneOf as readonly JsonObject[]
     if (none?.type !== 'null') return { ...schema, ...more }
     if (others.length > 0) throw new TypeError('a schema of null and of several others is not provided for')
-    return { ...beside, ...more, ...takingNull(shown!) }
+    return { ...beside, ...more, ...allowingNull(shown!) }
   }
   if (isList(type)) {
     const [shown] = type.filter((name) => name !== 'null')
@@ -66,8 +66,8 @@ function convertedSchema({ const: only, examples, ...schema }: Record<string, Js
   return { ...schema, ...more }
 }
 
-/** A schema that takes null, too. By the letter, a reference would have to take it itself; generators read it like this. */
-function takingNull(schema: JsonObject): JsonObject {
+/** A schema that also allows null. Strictly, the schema referred to would have to allow it; generators accept this. */
+function allowingNull(schema: JsonObject): JsonObject {
   return '$ref' in schema
     ? { type: 'object', nullable: true, allOf: [schema] }
     : { ...schema, nullable: true }

@@ -21,10 +21,10 @@ import { listOf, named, objectOf, reference } from '../questions/node-schemas.ts
 import { missingFilterOf } from '../questions/page-request.ts'
 import { MAX_PAGE_SIZE } from '../questions/parameter-types.ts'
 
-/** What the document calls the body of every error answer: `Error` is a type of many languages. */
+/** The document's name for the body of every error answer: `Error` is a type of many languages. */
 export const ERROR_NAME = 'ErrorAnswer'
 
-/** Its schema. */
+/** The schema of that body. */
 export const ERROR_SCHEMA = objectOf({
   code: { type: 'integer', description: 'gRPC status code.', enum: [3, 5, 8, 9, 11, 12, 13, 14] },
   message: { type: 'string' },
@@ -33,7 +33,7 @@ export const ERROR_SCHEMA = objectOf({
       named(
         'ErrorDetail',
         objectOf({
-          // Not a constant, of which some generators make an enum by the name of the field.
+          // Not a constant: some generators turn one into an enum with the name of the field.
           '@type': { type: 'string', description: 'Always `type.googleapis.com/vega.ErrorDetail`.' },
           code: { type: 'integer', description: 'Vega error code.' },
           message: { type: 'string' },
@@ -100,14 +100,14 @@ export const COMMON_HEADERS: HeaderName[] = [
   ...LIMIT_HEADERS,
 ]
 
-/** References to headers, as an answer lists them: with the one that every answer has. */
+/** References to headers, as an answer lists them, and to the one that every answer has. */
 export function headersOf(names: HeaderName[]): object {
   return Object.fromEntries(
     ['X-Content-Type-Options', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   )
 }
 
-/** An error answer, of operations that list no examples. */
+/** An error answer of an operation that lists no examples. */
 export function refusedAnswer(description: string): object {
   return {
     description,
@@ -116,7 +116,7 @@ export function refusedAnswer(description: string): object {
   }
 }
 
-/** The error answers to a request that is not for rows of a resource. */
+/** The error answers to a request for something else than rows of a resource. */
 export const REPORT_REFUSALS = {
   '4XX': refusedAnswer('Invalid request or parameter, method not allowed, or rate limit exceeded.'),
   '5XX': refusedAnswer('The store is empty or temporarily unavailable, or an internal error.'),
@@ -133,7 +133,7 @@ const FAULTS_OF_PAGES = {
   pagination: invalidPagination(`pagination.first must be an integer from 1 to ${MAX_PAGE_SIZE}, not 0`),
 }
 
-/** What else can be wrong with a request for rows of a resource. */
+/** Examples of faults that only some requests for rows can have. */
 function errorsOf(resource: Resource, kind: RequestKind): Record<string, ApiError> {
   const { scope, filters } = resource
   const missing = missingFilterOf(resource, kind)
@@ -148,52 +148,51 @@ function errorsOf(resource: Resource, kind: RequestKind): Record<string, ApiErro
   }
 }
 
-/** Errors of one status, with examples of each. */
-type ListedErrors = [description: string, headers: HeaderName[], examples: Record<string, ApiError>]
-
-/** What can be wrong with a request for a part of a file. */
-const FILE_ERRORS: readonly ListedErrors[] = [
-  ['The file has changed since the one that If-Match names.', [], { changed: changedFile() }],
-  ['The range begins after the end of the file.', ['Content-Range'], { range: unsatisfiableRange(17_026) }],
-]
+/** The statuses of errors: what they mean, and the headers that only they have. */
+const ERROR_STATUSES: Readonly<Record<number, { description: string; headers: HeaderName[] }>> = {
+  400: {
+    description:
+      'Invalid request: malformed, or a parameter is missing, repeated, unparsable or out of range.',
+    headers: [],
+  },
+  404: { description: 'Unknown path.', headers: [] },
+  405: { description: 'Method not allowed: only GET, HEAD and OPTIONS are.', headers: ['Allow'] },
+  412: { description: 'The file has changed since the one that If-Match names.', headers: [] },
+  416: { description: 'The range begins after the end of the file.', headers: ['Content-Range'] },
+  429: { description: 'Rate limit exceeded. Only if a rate limit is set.', headers: ['Retry-After'] },
+  431: { description: 'Request line and headers exceed 16 KiB.', headers: [] },
+  500: { description: 'Internal error. The detail is the request id.', headers: [] },
+  503: {
+    description: 'The store is empty or temporarily unavailable, or the service is overloaded.',
+    headers: ['Retry-After'],
+  },
+}
 
 /** The error answers to a request for rows (docs/api.md, errors), by status. */
 export function errorAnswers(resource: Resource, kind: RequestKind): object {
-  const answers: ListedErrors[] = [
-    [
-      'Invalid request: malformed, or a parameter is missing, repeated, unparsable or out of range.',
-      [],
-      { ...FAULTS_OF_PAGES, ...errorsOf(resource, kind) },
-    ],
-    ['Unknown path.', [], { unknown: notFound() }],
-    ['Method not allowed: only GET, HEAD and OPTIONS are.', ['Allow'], { method: methodNotAllowed() }],
-    ...(kind === 'export' ? FILE_ERRORS : []),
-    ['Rate limit exceeded. Only if a rate limit is set.', ['Retry-After'], { rate: tooManyRequests({}) }],
-    ['Request line and headers exceed 16 KiB.', [], { size: headersTooLarge() }],
-    [
-      'Internal error. The detail is the request id.',
-      [],
-      { fault: internalError('5c7e2c5a-9d0f-4a6e-8f5e-0a3b1c2d3e4f') },
-    ],
-    [
-      'The store is empty or temporarily unavailable, or the service is overloaded.',
-      ['Retry-After'],
-      { store: emptyStore() },
-    ],
-  ]
-  return Object.fromEntries(
-    answers.map(([description, headers, errors]) => {
-      const examples = Object.fromEntries(
-        Object.entries(errors).map(([name, error]) => [name, { value: JSON.parse(errorBody(error)) }]),
-      )
-      return [
-        String(Object.values(errors)[0]!.status),
-        {
-          description,
-          headers: headersOf([...COMMON_HEADERS, ...headers]),
-          content: { [JSON_TYPE]: { ...ERROR_CONTENT, examples } },
-        },
-      ]
-    }),
+  const examples: Record<string, ApiError> = {
+    ...FAULTS_OF_PAGES,
+    ...errorsOf(resource, kind),
+    unknown: notFound(),
+    method: methodNotAllowed(),
+    ...(kind === 'export' ? { changed: changedFile(), range: unsatisfiableRange(17_026) } : {}),
+    rate: tooManyRequests({}),
+    size: headersTooLarge(),
+    fault: internalError('5c7e2c5a-9d0f-4a6e-8f5e-0a3b1c2d3e4f'),
+    store: emptyStore(),
+  }
+  const byStatus = Map.groupBy(Object.entries(examples), ([, { status }]) => status)
+  return Object.fromEntries(Array.from(byStatus, ([status, errors]) => [status, errorAnswer(status, errors)]))
+}
+
+function errorAnswer(status: number, errors: [name: string, error: ApiError][]): object {
+  const { description, headers } = ERROR_STATUSES[status]!
+  const examples = Object.fromEntries(
+    errors.map(([name, error]) => [name, { value: JSON.parse(errorBody(error)) }]),
   )
+  return {
+    description,
+    headers: headersOf([...COMMON_HEADERS, ...headers]),
+    content: { [JSON_TYPE]: { ...ERROR_CONTENT, examples } },
+  }
 }

@@ -6,8 +6,8 @@ import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
 /**
- * The content of a file. Most generators take the first type for all: as bytes, every format is right. Texts are declared
- * as such for those that read any `text/` as text.
+ * The content of a file. Most generators use the first type for all formats, so the first is binary, which is right for every
+ * format. Texts are declared as such for generators that read every `text/` type as text.
  */
 const FILE_CONTENT = Object.fromEntries(
   (['parquet', 'csv', 'ndjson'] as const).map((format) => [
@@ -16,7 +16,7 @@ const FILE_CONTENT = Object.fromEntries(
   ]),
 )
 
-/** What a request asks of a file, by its headers. */
+/** Headers with which a client requests a part of a file. */
 const FILE_PARAMETERS = [
   {
     name: 'Range',
@@ -42,7 +42,7 @@ const endings = EXPORT_FORMATS.map((format) => `\`.${format}\``).join(', ')
 
 const FILE_DESCRIPTION = `An export of up to 64 MiB is a file with a length, an ETag and ranges of bytes; larger ones, and compressed ones, are sent as they are read, without these. The address may end in the format (${endings}) instead of \`format\`.`
 
-/** The operation that gives all rows of all markets. */
+/** The operation that exports all rows of all markets. */
 export function exportOperation(resource: Resource): object {
   const { scope, filters } = resource
   const byMarket = scope !== null || filters.some(({ name }) => name === 'marketId')

@@ -1,6 +1,6 @@
 import type { Parameter } from '../questions/parameters.ts'
 
-/** What every path takes, by name. */
+/** The parameters of every path, by name. */
 export const SHARED_PARAMETERS = {
   Pretty: {
     name: 'pretty',
@@ -23,7 +23,7 @@ export const SHARED_PARAMETERS = {
   },
 }
 
-/** References to what every path takes, as an operation lists them. */
+/** References to the parameters of every path, as an operation lists them. */
 export const COMMON_PARAMETERS = Object.keys(SHARED_PARAMETERS).map((key) => ({
   $ref: `#/components/parameters/${key}`,
 }))

@@ -1,6 +1,6 @@
 import { JSON_TYPE } from '../http/exchange.ts'
 import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../http/paths.ts'
-import type { UnreadyReason } from '../http/readiness.ts'
+import type { StateReport, UnreadyReason } from '../http/readiness.ts'
 import { listOf, named, nullable, objectOf, reference, valueSchema } from '../questions/node-schemas.ts'
 import type { JsonSchema } from '../questions/question.ts'
 import {
@@ -106,19 +106,29 @@ const CLUSTER = listOf(
   'problems of the database cluster; only present if there are any; does not affect readiness',
 )
 
-const READY = named(
-  'Ready',
-  objectOf(
-    {
-      status: STATUS('ready'),
-      cluster: CLUSTER,
-      live: LIVE,
-      standby: STANDBY,
-      protocolUpgrade: PROTOCOL_UPGRADE,
-      forward: FORWARD,
+/** What `/ready` reports beside its status, each part only if it applies. */
+const REPORTS: Record<keyof StateReport | 'cluster', JsonSchema> = {
+  cluster: CLUSTER,
+  live: LIVE,
+  standby: STANDBY,
+  protocolUpgrade: PROTOCOL_UPGRADE,
+  forward: FORWARD,
+}
+
+const READY = named('Ready', objectOf({ status: STATUS('ready'), ...REPORTS }, Object.keys(REPORTS)))
+
+const UNREADY_REASON = named(
+  'UnreadyReason',
+  objectOf({
+    reason: {
+      type: 'string',
+      enum: Object.keys(REASONS),
+      description: Object.entries(REASONS)
+        .map(([reason, meaning]) => `\`${reason}\`: ${meaning}`)
+        .join('; '),
     },
-    ['cluster', 'live', 'standby', 'protocolUpgrade', 'forward'],
-  ),
+    message: TEXT,
+  }),
 )
 
 const NOT_READY = named(
@@ -126,40 +136,19 @@ const NOT_READY = named(
   objectOf(
     {
       status: STATUS('not ready'),
-      reasons: {
-        ...listOf(
-          named(
-            'UnreadyReason',
-            objectOf({
-              reason: {
-                type: 'string',
-                enum: Object.keys(REASONS),
-                description: Object.entries(REASONS)
-                  .map(([reason, meaning]) => `\`${reason}\`: ${meaning}`)
-                  .join('; '),
-              },
-              message: TEXT,
-            }),
-          ),
-        ),
-        minItems: 1,
-      },
+      reasons: { ...listOf(UNREADY_REASON), minItems: 1 },
       store: {
         type: 'string',
         description:
           'name of the empty store: the SQLite file name without its folder, or the PostgreSQL database and schema',
       },
-      cluster: CLUSTER,
-      live: LIVE,
-      standby: STANDBY,
-      protocolUpgrade: PROTOCOL_UPGRADE,
-      forward: FORWARD,
+      ...REPORTS,
     },
-    ['store', 'cluster', 'live', 'standby', 'protocolUpgrade', 'forward'],
+    ['store', ...Object.keys(REPORTS)],
   ),
 )
 
-/** Any object: what is in it, OpenAPI says. */
+/** An object whose fields are those that OpenAPI defines. */
 const ANY_OBJECT = { type: 'object' }
 
 const DOCUMENT = named('OpenApiDocument', objectOf({ openapi: TEXT, info: ANY_OBJECT, paths: ANY_OBJECT }))
@@ -191,7 +180,7 @@ export const SERVICE_OPERATIONS = {
     200: describedAnswer('The process is running.', named('Health', objectOf({ status: STATUS('ok') }))),
     ...REFUSALS,
   }),
-  // Without other errors: generators give an operation one type of error.
+  // Lists no other errors: generators give an operation one type of error.
   '/ready': serviceOperation('getReady', 'Check whether the service serves current data', {
     200: describedAnswer('Ready.', READY),
     503: describedAnswer('Not ready, for the reasons given.', NOT_READY),
@@ -216,7 +205,7 @@ function serviceOperation(operationId: string, summary: string, responses: objec
   return operation({ operationId, summary, tags: ['service'] }, [], responses)
 }
 
-/** An operation that data nodes have, too. */
+/** An operation that data nodes also have. */
 function nodeOperation(operationId: string, summary: string, schema: JsonSchema): object {
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   return operation({ operationId, summary, tags: ['service'] }, [], {

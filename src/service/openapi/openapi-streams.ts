@@ -13,7 +13,7 @@ A client that reads too slowly gets a \`dropped\` event, with an error body as i
 
 const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of all markets. First each market's summary is sent, whole, and an event \`complete\`, whose data is \`{}\`. Then, after a block and at most every 5 seconds, the top-level parts of each market that have changed are sent, with its id. A part that is null is sent as null. Not every state in between is sent. Events have no ids: a client that reconnects gets the state again. Slow readers are treated as in other streams; in silence a comment follows every 4 seconds.`
 
-/** The operation that sends the rows of a resource as they come. */
+/** The operation that streams new rows of a resource. */
 export function streamOperation(resource: Resource): object {
   return operationOf(
     resource,
@@ -23,7 +23,7 @@ export function streamOperation(resource: Resource): object {
   )
 }
 
-/** The operation that sends the state of markets as it changes. */
+/** The operation that streams the state of markets. */
 export function summaryStreamOperation(): object {
   const summary = 'Stream the state of markets'
   return operationOf(marketSummaries, summary, SUMMARIES_DESCRIPTION, [])

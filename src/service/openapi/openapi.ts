@@ -16,7 +16,7 @@ const DESCRIPTION = `Funding, liquidity and checkpoint data of a Vega network: $
 
 Parameter names may be in camel case or snake case (\`pagination.newest_first\`). An unknown parameter is an error, but for the lists that Vega data nodes have, which ignore it; a known one may be given only once. 64-bit integers are strings. HEAD returns the headers of GET without the body; OPTIONS lists the methods.`
 
-/** The OpenAPI 3.1 document of the service, made from what requests are checked with. */
+/** The OpenAPI 3.1 document of the service, generated from the descriptions with which requests are checked. */
 export function openApiDocument(version: string): object {
   return withComponents({
     openapi: '3.1.0',

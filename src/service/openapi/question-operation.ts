@@ -8,7 +8,7 @@ import { COMMON_HEADERS, errorAnswers, headersOf, REPORT_REFUSALS } from './open
 import { describedParameter, queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
-/** The operation of a question. Its answer is JSON: who has another one, by `format`, needs no client made from this. */
+/** The operation of a question. Its answer is declared as JSON: users of `format` need no generated client. */
 export function questionOperation({ path, parameters, description }: Question): object {
   const { operationId, summary, body, refusals } =
     'list' in description ? pageOf(description.list) : reportOf(description)
@@ -39,7 +39,7 @@ export function questionOperation({ path, parameters, description }: Question): 
   )
 }
 
-/** How the answer is given as a file; null if it is not. */
+/** Describes how to get the answer as a file; null if that is not possible. */
 function fileDescriptionOf(description: Question['description']): string | null {
   if ('list' in description && RESOURCES.includes(description.list)) {
     return `\`format=csv\`, \`ndjson\` or \`parquet\` returns all matching rows as a file instead, as \`${operationIdOf('export', description.list)}\` does for all ${wordsOf(description.list)}; of the paging parameters it allows only \`pagination.after\` and \`pagination.newestFirst\`.`
@@ -49,7 +49,7 @@ function fileDescriptionOf(description: Question['description']): string | null 
     : null
 }
 
-/** A body with names for itself and for its one field. */
+/** A body, with names for its own type and for that of its one field. */
 function namedBody(body: JsonSchema): JsonSchema {
   const [[name, schema], ...others] = Object.entries(body.properties ?? {}) as [[string, JsonSchema]]
   if (others.length > 0) throw new TypeError('the body of an answer has one field')

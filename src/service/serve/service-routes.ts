@@ -6,15 +6,7 @@ import { sendRendered } from '../answers/question-route.ts'
 import { type Exchange, JSON_TYPE } from '../http/exchange.ts'
 import { acceptsGzip } from '../http/negotiation.ts'
 import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../http/paths.ts'
-import {
-  forwardReport,
-  type IngestionState,
-  liveReport,
-  type StoreHealth,
-  standbyReport,
-  unreadiness,
-  upgradeReport,
-} from '../http/readiness.ts'
+import { type IngestionState, type StoreHealth, stateReport, unreadiness } from '../http/readiness.ts'
 import type { Route } from '../http/router.ts'
 import { throttled } from '../http/throttled.ts'
 import type { Metrics } from '../metrics.ts'
@@ -63,13 +55,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
           unreadiness(reader, ingestion, health),
           clusterFaults(),
         ])
-        const reports = {
-          ...(cluster.length > 0 ? { cluster } : {}),
-          ...liveReport(ingestion),
-          ...standbyReport(ingestion),
-          ...upgradeReport(ingestion),
-          ...forwardReport(ingestion),
-        }
+        const reports = { ...(cluster.length > 0 ? { cluster } : {}), ...stateReport(ingestion) }
         if (storeFault !== null && storeFault !== lastFault) log.error(`store unreachable: ${storeFault}`)
         lastFault = storeFault
         const isEmpty = reasons.some(({ reason }) => reason === 'empty store')

@@ -1,7 +1,7 @@
 import { type Answer, createConnection } from '#client/connection'
 import { LyraApiError, LyraConnectionError } from '#client/errors'
 import { RESOURCES } from '#core/resources/resources'
-import type { LiveReport } from '#service/http/readiness'
+import type { StateReport } from '#service/http/readiness'
 import type { CoverageBody } from '#service/questions/coverage-body'
 import { COVERAGE_PATH } from '#service/questions/coverage-body'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
@@ -70,14 +70,14 @@ function readinessIn(base: string, answer: Answer): ReadinessBody {
         reason: String(reason),
         message: String(message),
       })),
-    live: live === null ? null : withFaultsByReason(live as NonNullable<LiveReport['live']>),
+    live: live === null ? null : withFaultsByReason(live as NonNullable<StateReport['live']>),
     upgrade: upgrade as ReadinessBody['upgrade'],
     forward: forward as ReadinessBody['forward'],
     cluster: listIn(cluster).map(String),
   }
 }
 
-function withFaultsByReason(live: NonNullable<LiveReport['live']>): ReadinessBody['live'] {
+function withFaultsByReason(live: NonNullable<StateReport['live']>): ReadinessBody['live'] {
   const faults = live.connectionFaults.map(({ reason, count }) => [reason, count])
   return { ...live, connectionFaults: Object.fromEntries(faults) }
 }

@@ -2,7 +2,7 @@ import type { StoreFacts } from '#core/store/inspection'
 import { readHoldings } from '#core/store/queries/holdings'
 import { readStore } from '#core/store/read-store'
 import type { StoreAdmin } from '#core/store/store'
-import type { ForwardReport, LiveReport, UpgradeReport } from '#service/http/readiness'
+import type { StateReport } from '#service/http/readiness'
 import { type CoverageBody, coverageBody } from '#service/questions/coverage-body'
 
 /** The state of a service, apart from its rows. */
@@ -12,15 +12,15 @@ export type ServiceStatus = {
   reasons: { reason: string; message: string }[]
   /** Null if the service does not listen for a core. */
   live:
-    | (Omit<NonNullable<LiveReport['live']>, 'connectionFaults'> & {
+    | (Omit<NonNullable<StateReport['live']>, 'connectionFaults'> & {
         /** Connections that the service has closed since its start, by reason. */
         connectionFaults: Record<string, number>
       })
     | null
   /** The protocol upgrade in progress; null if there is none. */
-  upgrade: NonNullable<UpgradeReport['protocolUpgrade']> | null
+  upgrade: NonNullable<StateReport['protocolUpgrade']> | null
   /** The state of forwarding; null if the service does not forward. */
-  forward: ForwardReport['forward'] | null
+  forward: StateReport['forward'] | null
   /** Faults of the cluster over which the store is distributed. */
   cluster: string[]
 }
