@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
-import { createQueue } from '#service/http/queue'
+import { ClientGoneError, createQueue } from '#service/http/queue'
 import { auctionsQuestion } from '#service/questions/auctions'
 import { createAccount } from '#service/quotas'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -120,15 +120,15 @@ test('Reports only wait for reports, in turns of addresses', async (t) => {
   )
 })
 
-test('A request whose connection closes while it waits leaves the queue, and uses no turn', async () => {
-  const turns = createQueue(createAccount(), 8)
+test('A request whose connection closes while it waits leaves the queue, and its work never runs', async () => {
+  const queue = createQueue(createAccount(), 8)
   const ends: (() => void)[] = []
-  let left = 0
+  let begun = 0
   const ask = (connection: PassThrough) =>
-    turns(
+    queue(
       async () => {
-        if (connection.destroyed) left++
-        else await new Promise<void>((resolve) => ends.push(resolve))
+        begun++
+        await new Promise<void>((resolve) => ends.push(resolve))
       },
       'a',
       connection,
@@ -136,18 +136,30 @@ test('A request whose connection closes while it waits leaves the queue, and use
   const connections = Array.from({ length: 1_000 }, () => new PassThrough())
   const all = connections.map(ask)
   await delay(30)
-  assert.equal(ends.length, 8)
+  assert.equal(begun, 8)
+  const gone = all.slice(8, 998).map((one) => assert.rejects(one, ClientGoneError))
   for (const connection of connections.slice(8, 998)) connection.destroy()
-  await Promise.all(all.slice(8, 998))
-  assert.equal(left, 990)
+  await Promise.all(gone)
+  assert.equal(begun, 8, 'nothing runs beyond the limit of the queue')
   const listened = () => connections.filter((connection) => connection.listenerCount('close') > 0)
   assert.deepEqual(listened(), connections.slice(998))
   for (const end of ends.splice(0)) end()
   await delay(30)
-  assert.equal(ends.length, 2)
+  assert.equal(begun, 10)
   for (const end of ends) end()
-  await Promise.all(all)
+  await Promise.all([...all.slice(0, 8), ...all.slice(998)])
   assert.deepEqual(listened(), [])
+})
+
+test('A request whose connection has closed before does not run', async () => {
+  const connection = new PassThrough()
+  connection.destroy()
+  await delay(10)
+  const queue = createQueue(createAccount(), 8)
+  await assert.rejects(
+    queue(async () => assert.fail('it ran'), 'a', connection),
+    ClientGoneError,
+  )
 })
 
 test('Once all connections are taken, the address with the most loses an idle one to another', async (t) => {

@@ -1,6 +1,6 @@
 import type { StoreHead } from '#core/store/pages/page'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
-import type { Closing, Queue } from '../http/queue.ts'
+import type { ClientConnection, Closing, Queue } from '../http/queue.ts'
 import type { Metrics } from '../metrics.ts'
 import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/question.ts'
 import type { AnswerCache, CachedAnswer, FoundAnswer } from './answer-cache.ts'
@@ -19,7 +19,7 @@ export type Asking<Asked> = {
   /** The address that it counts for. */
   address: string
   /** Its end makes the answer unnecessary. */
-  connection: Closing & { readonly destroyed: boolean }
+  connection: ClientConnection
   /**
    * Emits `close` once the answer has been sent, or cannot be sent: the memory of its body is freed then. Null if the body
    * may be read later than that, as by HTTP/2, whose connection goes on: the garbage collector frees it.
@@ -82,7 +82,6 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
     const asked = asking.ask()
 
     const renderAndSend = async (): Promise<void> => {
-      if (asking.connection.destroyed) return
       // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
       if (await sendIfCached(asking)) return
       const rendered = await renderer.render(question, asked, asking.form)

@@ -39,7 +39,7 @@ export type Connections = {
   fail(connection: Duplex, error: ApiError): Promise<boolean>
 }
 
-type ClientConnection = {
+type ConnectionState = {
   /** Whether one of its requests is being answered. */
   busy: boolean
   /** The requests that wait, in order. */
@@ -66,7 +66,7 @@ export function createConnections({
   addressOf,
   account,
 }: ConnectionsOptions): Connections {
-  const known = new WeakMap<Duplex, ClientConnection>()
+  const known = new WeakMap<Duplex, ConnectionState>()
   const quota = account.quota<Socket>({ slots, choose: idlest })
 
   function idlest(sockets: ReadonlySet<Socket>): Socket {
@@ -75,10 +75,10 @@ export function createConnections({
     return oldest!
   }
 
-  function find(socket: Duplex): ClientConnection {
+  function find(socket: Duplex): ConnectionState {
     let connection = known.get(socket)
     if (connection === undefined) {
-      const added: ClientConnection = { busy: false, waiting: [], latest: null, fault: null }
+      const added: ConnectionState = { busy: false, waiting: [], latest: null, fault: null }
       known.set(socket, added)
       socket.once('close', () => {
         for (const wake of added.waiting.splice(0)) wake()
@@ -89,7 +89,7 @@ export function createConnections({
   }
 
   /** Waits until all that came before is answered. */
-  async function wait(connection: ClientConnection, socket: Duplex, address: string): Promise<void> {
+  async function wait(connection: ConnectionState, socket: Duplex, address: string): Promise<void> {
     if (!connection.busy) {
       connection.busy = true
       return
@@ -102,7 +102,7 @@ export function createConnections({
   }
 
   /** Lets the next one in once this one is answered. */
-  function passOn(connection: ClientConnection, response: ServerResponse): void {
+  function passOn(connection: ConnectionState, response: ServerResponse): void {
     response.once('close', () => {
       const next = connection.waiting.shift()
       if (next === undefined) connection.busy = false
@@ -154,7 +154,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** The server's limit for a whole request bounds the time for that. */
-async function discardBody(request: IncomingMessage, connection: ClientConnection): Promise<void> {
+async function discardBody(request: IncomingMessage, connection: ConnectionState): Promise<void> {
   await new Promise<void>((resolve) => {
     if (connection.fault !== null) resolve()
     for (const event of ['end', 'close', 'fault']) request.once(event, resolve)

@@ -116,11 +116,6 @@ export class Exchange {
     return this.#id
   }
 
-  /** Whether the client has disconnected. */
-  get isGone(): boolean {
-    return this.request.socket.destroyed
-  }
-
   /** Writes the head of an answer whose body follows piece by piece. It counts as answered once that has ended. */
   begin(status: number, head: Head): void {
     this.response.once('close', () => this.#count(status))

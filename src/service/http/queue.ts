@@ -2,38 +2,46 @@ import type { EventEmitter } from 'node:events'
 import type { Account } from '../quotas.ts'
 import { unavailable } from './errors.ts'
 
-/** Milliseconds of generating pages before the event loop gets its turn. */
+/** Milliseconds of rendering pages in one round of the event loop. */
 const PAGES_MS = 20
 
 /** A request that has waited for this long is refused: the service is overloaded. */
 const MAX_TURN_WAIT_MS = 10_000
 
+/** A client has disconnected before the turn of its request: there is nobody to answer. */
+export class ClientGoneError extends Error {
+  override name = 'ClientGoneError'
+}
+
 /** What emits `close` once the client is gone. */
 export type Closing = Pick<EventEmitter, 'once' | 'off'>
 
+/** The connection of a client, or the stream of its call. */
+export type ClientConnection = Closing & { readonly destroyed: boolean }
+
 /**
- * A queue for a limited resource: runs `work` once it is its turn. If its connection is closed while it waits, it runs
- * at once and must notice itself that its client is gone. So no more waits than there are connections.
+ * A queue for a limited resource: runs `work` once it is its turn. Never runs it if its connection has closed before: so no
+ * more waits than there are connections.
  *
  * @param address whose turn it is; the service's own work has the empty one
  * @throws {ApiError} 503 if its turn does not come in time.
+ * @throws {ClientGoneError} if its connection has closed before its turn.
  */
-export type Queue = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
+export type Queue = <T>(work: () => Promise<T>, address?: string, connection?: ClientConnection) => Promise<T>
 
 /**
- * Generates pages a few at a time, and lets the event loop run in between. However many connections ask at once, few
- * unfinished pages are in memory, sent answers are released, and quick requests do not wait for every slow one. Waiting
+ * Renders pages a few at a time, and lets the event loop run in between. However many connections ask at once, few
+ * incomplete pages are in memory, sent answers are released, and quick requests do not wait for every slow one. Waiting
  * addresses take turns, one request each, in order of arrival: a client with many requests only delays itself.
  *
  * @param account told of an address whose request is refused while no other address waits
- *
- * @param atOnce maximum number of pages being generated
+ * @param atOnce maximum number of pages being rendered
  */
 export const createQueue = (account: Account, atOnce: number): Queue => queueOf(account, atOnce, PAGES_MS)
 
 /**
- * Sends refusals, one in each round of the event loop: an answer, which takes several rounds, must not wait for a
- * thousand refusals in each.
+ * Sends refusals, one in each round of the event loop. An answer takes several rounds, and must not wait for a thousand
+ * refusals in each.
  */
 export const createRefusalQueue = (account: Account): Queue => queueOf(account, Infinity, 0)
 
@@ -72,7 +80,7 @@ function queueOf(account: Account, atOnce: number, sliceMs: number): Queue {
   }
 
   /** Waits for a turn, which has begun then; returns whether it came before the connection was closed. */
-  async function wait(address: string, connection: Closing | undefined): Promise<boolean> {
+  async function wait(address: string, connection: ClientConnection | undefined): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const wake = () => resolve(true)
     const queue = waiting.get(address) ?? new Set()
@@ -98,8 +106,9 @@ function queueOf(account: Account, atOnce: number, sliceMs: number): Queue {
   return async (work, address = '', connection = undefined) => {
     const since = performance.now()
     if (waiting.size === 0 && hasRoom()) begin()
-    else if (!(await wait(address, connection))) return work()
+    else if (!(await wait(address, connection))) throw new ClientGoneError()
     try {
+      if (connection?.destroyed === true) throw new ClientGoneError()
       refuseIfLate(address, since)
       return await work()
     } finally {

@@ -6,7 +6,7 @@ import { ALLOWED_METHODS, ApiError, type ExplainError, methodNotAllowed } from '
 import { Exchange, type Exchanges } from './exchange.ts'
 import { answerPreflight } from './preflight.ts'
 import { checkTarget, pathOf } from './query-string.ts'
-import type { Queue } from './queue.ts'
+import { ClientGoneError, type Queue } from './queue.ts'
 import type { CountRequest } from './rate-limit.ts'
 import { checkHead } from './request-head.ts'
 import type { FindRoute } from './router.ts'
@@ -37,6 +37,7 @@ export function requestTaker(
   }
 
   function fail(exchange: Exchange, error: unknown): void {
+    if (error instanceof ClientGoneError) return
     const fault = explainError(error, { requestId: exchange.id })
     const { response, address } = exchange
     if (response.headersSent) {
@@ -44,7 +45,9 @@ export function requestTaker(
       return
     }
     const send = () => exchange.sendError(fault, isUnlimited(exchange) ? null : undefined)
-    queue(async () => send(), address, response).catch(send)
+    queue(async () => send(), address, response).catch((late: unknown) => {
+      if (!(late instanceof ClientGoneError)) send()
+    })
   }
 
   /** Answers at once if it can. Throws, and rejects with, {@link ApiError} and faults of ours. */
@@ -56,7 +59,10 @@ export function requestTaker(
     }
     const found = findRoute(pathOf(target))
     const isKnown = !(found instanceof ApiError)
-    if (isKnown) Object.assign(exchange, found)
+    if (isKnown) {
+      exchange.route = found.route
+      exchange.pathId = found.pathId
+    }
     if (!isUnlimited(exchange)) exchange.limits = countRequest(exchange.address)
     checkHead(request)
     checkTarget(target)
