@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countedAddress } from '#service/http/client-address'
+import { countedAddress } from '#service/http/clients/client-address'
 
 test('An address counts without its port, IPv6 by its /64 network, mapped IPv4 as IPv4', () => {
   for (const [text, expected] of [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { readStaticFiles } from '#service/http/static-files'
+import { readStaticFiles } from '#service/http/responses/static-files'
 import { assertSays } from './fixtures/assert-says.ts'
 import { type Answer, send, statusOf } from './fixtures/http.ts'
 import { FILE, serve } from './fixtures/service.ts'

@@ -21,6 +21,7 @@ const LAYERS: Record<string, readonly string[]> = {
   ],
   service: [
     'live',
+    'health',
     'formats',
     'protos',
     'http',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { throttled } from '#service/http/throttled'
+import { throttled } from '#service/health/throttled'
 
 test('Throttled work runs once for all waiting callers, and pauses in between', async () => {
   let runs = 0

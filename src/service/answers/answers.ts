@@ -1,6 +1,6 @@
 import type { StoreHead } from '#core/store/pages/page'
+import type { ClientConnection, Closing, Queue } from '../http/clients/queue.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
-import type { ClientConnection, Closing, Queue } from '../http/queue.ts'
 import type { Metrics } from '../metrics.ts'
 import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/question.ts'
 import type { AnswerCache, CachedAnswer, FoundAnswer } from './answer-cache.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { StoreHead } from '#core/store/pages/page'
-import type { ByteRange } from '../http/ranges.ts'
+import type { ByteRange } from '../http/responses/ranges.ts'
 
 /** Bytes read at a time for a client. */
 const READ_BYTES = 64 * 1024

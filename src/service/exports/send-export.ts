@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { GZIP_OPTIONS } from '../http/negotiation.ts'
+import { GZIP_OPTIONS } from '../http/responses/negotiation.ts'
 import type { OpenExport } from '../streams/long-reads.ts'
 
 /** An export whose first piece has been read; null if it has none. */

@@ -5,9 +5,9 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
-import { countedAddress, forwardedAddress } from '../http/client-address.ts'
+import { countedAddress, forwardedAddress } from '../http/clients/client-address.ts'
+import { createRateLimiter } from '../http/clients/rate-limit.ts'
 import { unavailable } from '../http/errors.ts'
-import { createRateLimiter } from '../http/rate-limit.ts'
 // Imported so that the first call need not load it.
 import '../questions/page-message.ts'
 import { createAnswerSlots } from './answer-slots.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reader } from '#core/store/store'
+import { type IngestionState, type StoreHealth, unreadiness } from '../health/readiness.ts'
 import { invalidParameter, unknownService } from '../http/errors.ts'
-import { type IngestionState, type StoreHealth, unreadiness } from '../http/readiness.ts'
 import { HEALTH, type Method, methodsOf, TRADING_DATA } from '../protos/descriptors.ts'
 import { decodeMessage, encodeMessage } from '../protos/messages.ts'
 import { framed, type MethodHandler, readRequest } from './call.ts'

@@ -1,7 +1,7 @@
 import { encoded } from '#core/events/byte-writer'
 import { bytesOf, LENGTH_DELIMITED, WireReader } from '#core/events/wire-reader'
+import type { CountRequest } from '../http/clients/rate-limit.ts'
 import { GRPC, invalidParameter } from '../http/errors.ts'
-import type { CountRequest } from '../http/rate-limit.ts'
 import { isDeclared, PROTO_FILES, type ProtoFile, SERVICES } from '../protos/descriptors.ts'
 import { type MethodHandler, readRequests } from './call.ts'
 

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { onOneLine } from '#core/model/field'
 import type { StoreHead } from '#core/store/pages/page'
 import type { Metrics } from '../metrics.ts'
+import type { UnsentBytes } from './clients/unsent-bytes.ts'
 import { type CorsOrigins, corsHeaders } from './cors.ts'
 import { type ApiError, errorBody } from './errors.ts'
 import { hasName, queryOf } from './query-string.ts'
-import type { UnsentBytes } from './unsent-bytes.ts'
 
 export const JSON_TYPE = 'application/json'
 

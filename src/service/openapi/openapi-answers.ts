@@ -16,7 +16,7 @@ import {
   tooManyRequests,
 } from '../http/errors.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
-import { changedFile, unsatisfiableRange } from '../http/ranges.ts'
+import { changedFile, unsatisfiableRange } from '../http/responses/ranges.ts'
 import { listOf, named, objectOf, reference } from '../questions/node-schemas.ts'
 import { missingFilterOf } from '../questions/page-request.ts'
 import { MAX_PAGE_SIZE } from '../questions/parameter-types.ts'

@@ -1,6 +1,6 @@
+import type { StateReport, UnreadyReason } from '../health/readiness.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
 import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../http/paths.ts'
-import type { StateReport, UnreadyReason } from '../http/readiness.ts'
 import { listOf, named, nullable, objectOf, reference, valueSchema } from '../questions/node-schemas.ts'
 import type { JsonSchema } from '../questions/question.ts'
 import {

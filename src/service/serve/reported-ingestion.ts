@@ -1,5 +1,5 @@
 import type { Store } from '#core/store/store'
-import type { IngestionState } from '../http/readiness.ts'
+import type { IngestionState } from '../health/readiness.ts'
 import type { LiveState } from '../live/live-ingestion.ts'
 import type { IngestionMessage } from './ingestion.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { UnsentBytes } from '../http/clients/unsent-bytes.ts'
 import { errorBody, GRPC } from '../http/errors.ts'
-import type { UnsentBytes } from '../http/unsent-bytes.ts'
 import { type Follower, SILENCE_MS } from './follower.ts'
 
 /** Bytes that may be unsent to a slow client, beyond those that the system has accepted. */

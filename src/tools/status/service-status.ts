@@ -1,7 +1,7 @@
 import { type Answer, createConnection } from '#client/connection'
 import { LyraApiError, LyraConnectionError } from '#client/errors'
 import { RESOURCES } from '#core/resources/resources'
-import type { StateReport } from '#service/http/readiness'
+import type { StateReport } from '#service/health/readiness'
 import type { CoverageBody } from '#service/questions/coverage-body'
 import { COVERAGE_PATH } from '#service/questions/coverage-body'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'

@@ -2,7 +2,7 @@ import type { StoreFacts } from '#core/store/inspection'
 import { readHoldings } from '#core/store/queries/holdings'
 import { readStore } from '#core/store/read-store'
 import type { StoreAdmin } from '#core/store/store'
-import type { StateReport } from '#service/http/readiness'
+import type { StateReport } from '#service/health/readiness'
 import { type CoverageBody, coverageBody } from '#service/questions/coverage-body'
 
 /** The state of a service, apart from its rows. */

@@ -1,5 +1,5 @@
-import { ALLOWED_METHODS } from './errors.ts'
-import type { Exchange } from './exchange.ts'
+import { ALLOWED_METHODS } from '../errors.ts'
+import type { Exchange } from '../exchange.ts'
 
 /** Seconds that a browser may remember a preflight's answer. */
 const PREFLIGHT_MAX_AGE = '7200'

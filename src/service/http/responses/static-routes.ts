@@ -1,8 +1,8 @@
 import Negotiator from 'negotiator'
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH } from '../paths.ts'
+import type { Route } from '../router.ts'
 import { matchesTag } from './negotiation.ts'
-import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH } from './paths.ts'
-import type { Route } from './router.ts'
 import { readStaticFiles, type StaticEncoding, type StaticFile } from './static-files.ts'
 
 /** The pages run what this service sends and ask this service; nothing else, nowhere else. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Account } from '../quotas.ts'
+import type { Account } from '../../quotas.ts'
+import type { ApiError } from '../errors.ts'
 import { countedAddress } from './client-address.ts'
-import type { ApiError } from './errors.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
 /** Requests that a client may send ahead of the answers; one that sends more is cut off. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type ApiError, malformedRequest } from './errors.ts'
+import { type ApiError, malformedRequest } from '../errors.ts'
 
 /**
  * Refuses what Node's parser lets through, but HTTP/1.1 does not (RFC 9112, 3.2).

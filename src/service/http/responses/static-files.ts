@@ -23,7 +23,7 @@ export type StaticFile = {
 }
 
 /** What `npm run build:web` has made (scripts/build-web.ts); beside `src` and beside `dist/web` alike. */
-const WEB_FOLDER = join(import.meta.dirname, '../../../dist/web')
+const WEB_FOLDER = join(import.meta.dirname, '../../../../dist/web')
 
 /**
  * The pages and their assets, by name within the folder: `index.html`, `assets/index-1a2b.js`. Read once, so that a

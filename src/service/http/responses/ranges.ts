@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { parse } from 'range-parser'
-import { ApiError, GRPC } from './errors.ts'
+import { ApiError, GRPC } from '../errors.ts'
 import { matchesTag } from './negotiation.ts'
 
 /** The bytes of a file from `start` to `end`, both included. */

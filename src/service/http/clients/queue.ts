@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
-import type { Account } from '../quotas.ts'
-import { unavailable } from './errors.ts'
+import type { Account } from '../../quotas.ts'
+import { unavailable } from '../errors.ts'
 
 /** Milliseconds of rendering pages in one round of the event loop. */
 const PAGES_MS = 20

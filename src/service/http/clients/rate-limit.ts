@@ -1,4 +1,4 @@
-import { tooManyRequests } from './errors.ts'
+import { tooManyRequests } from '../errors.ts'
 
 /** A burst may be this many seconds' worth of requests. */
 const BURST_SECONDS = 5
