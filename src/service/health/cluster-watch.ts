@@ -5,10 +5,13 @@ import type { Reader } from '#core/store/store'
 import type { Metrics } from '../metrics.ts'
 import { throttled } from './throttled.ts'
 
-/** Milliseconds that an answer waits for the cluster's machines; then it repeats their last report. */
+/** Milliseconds that an answer waits for the cluster's machines. After that it repeats their last report. */
 const WAIT_MS = 500
 
-/** Checks the store's cluster for faults, and counts them. The lines returned are public; only the log names machines. */
+/**
+ * Checks the store's cluster for faults when the returned function is called, and adds their count to the metrics. The lines
+ * that it resolves with are public; only the log names machines.
+ */
 export function watchCluster(reader: Reader, log: Logger, metrics: Metrics): () => Promise<string[]> {
   let shown: string[] = []
   let logged = ''

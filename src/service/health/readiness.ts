@@ -18,8 +18,8 @@ const UNREADY_REASONS = [
 ] as const
 
 /**
- * How long a protocol upgrade explains that no block comes: until the core must have been answered, and until the network
- * should have gone on.
+ * How long a protocol upgrade explains that no block arrives, milliseconds: until the core should have been answered, and then
+ * until the network should have resumed.
  */
 const ANSWER_MS = 60_000
 const UPGRADE_MS = 600_000
@@ -31,7 +31,7 @@ export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message:
 export type IngestionState = {
   /** What stopped it before its end; null while it runs, has ended, or there is none. */
   failure: string | null
-  /** The state of the live ingestion; null if there is none. */
+  /** The state of live ingestion; null if there is none. */
   live: LiveState | null
   /** Maximum age of the last block, seconds; null: any. */
   maxBehindSeconds: number | null
@@ -41,9 +41,9 @@ export type IngestionState = {
   hasStarted?(): boolean
 }
 
-/** What answers have found out about the store. */
+/** What answers have found out about the store's state. */
 export type StoreHealth = {
-  /** Whether one has met damage: until the service is started again. */
+  /** Whether an answer has failed at damage since the service was started. */
   isDamaged: boolean
 }
 
@@ -108,7 +108,7 @@ export async function unreadiness(
   return { reasons, storeFault: null }
 }
 
-/** Adds the reasons as figures. */
+/** Adds the reasons as metrics. */
 export function addReadinessMetrics(
   { gauge }: Metrics,
   reader: Reader,
@@ -146,7 +146,7 @@ type LiveReport = {
     coreConnected: boolean
     /** Since the start of the service. */
     eventsReceived: number
-    /** Of events that are not committed. */
+    /** Bytes of events that are not committed. */
     bufferBytes: number
     /** Whether a fault prevents it from committing. */
     stopped: boolean

@@ -4,13 +4,13 @@ import { readLastTimes } from '#core/store/queries/last-times'
 import type { Reader } from '#core/store/store'
 import type { Metrics } from '../metrics.ts'
 
-/** Markets whose last data points are reported, at most: each is two figures. */
+/** Most markets whose last data points are reported: each has two figures. */
 const MOST_MARKETS = 500
 
 /** Labels of the two sources of data points, by number. */
 const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
 
-/** Adds what a store holds. */
+/** Adds the metrics of a store's content. */
 export function addStoreMetrics({ gauge }: Metrics, reader: Reader): void {
   const storeHead = () => reader.read(readStoreHead).catch(() => null)
   gauge('lyra_block_height', 'Height of the last block committed; 0 in an empty store.', [], async (height) =>
@@ -37,7 +37,7 @@ export function addStoreMetrics({ gauge }: Metrics, reader: Reader): void {
       bytes.set(wal.bytes()),
     )
   }
-  // A service that is current may still get no points of a market.
+  // A service may be current, and yet receive no points of a market.
   const lastTimes = singleFlight(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
   gauge(
     'lyra_market_point_timestamp_seconds',

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The work may take at most 1/REST of the time. */
-const REST = 5
+/** Least time from the start of one execution to that of the next, as a multiple of what the first has taken. */
+const MIN_INTERVAL = 5
 
 /**
- * Limits expensive work that any client can trigger. Runs it one at a time, with a pause after it that is several times as
- * long. Callers during a pause share the next run.
+ * Limits expensive work that any client can trigger: each execution is followed by a pause that is four times as long. Callers
+ * during an execution or pause share the next execution.
  */
 export function throttled<T>(work: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
@@ -17,7 +17,7 @@ export function throttled<T>(work: () => Promise<T>): () => Promise<T> {
       const since = performance.now()
       const result = work()
       last = result.then(
-        () => sleep((performance.now() - since) * (REST - 1), undefined, { ref: false }),
+        () => sleep((performance.now() - since) * (MIN_INTERVAL - 1), undefined, { ref: false }),
         () => {},
       )
       return result

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The headers of ours that scripts of other origins may read. */
+/** The headers of answers that scripts of other origins may read. */
 const EXPOSED_HEADERS = [
   'Accept-Ranges',
   'Content-Range',

@@ -73,7 +73,7 @@ export const headersTooLarge = () =>
 export const malformedRequest = (what: string, headers: Record<string, string> = {}) =>
   new ApiError(400, GRPC.invalidArgument, what, { headers })
 
-/** Tells clients of a data node which lists Lyra has, and where the others are. */
+/** Tells clients of a data node which lists Lyra has, and that a data node has the others. */
 const onlyLists = (lists: readonly string[], others = '') =>
   `this is Lyra, whose lists are ${lists.join(', ')}${others}; a data node has the rest`
 
@@ -88,7 +88,7 @@ export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 export const methodNotAllowed = () =>
   new ApiError(405, GRPC.unimplemented, 'Method Not Allowed', { headers: { Allow: ALLOWED_METHODS } })
 
-/** A parameter that does not parse, or comes twice. */
+/** A parameter that cannot be parsed, or is given twice. */
 export const invalidParameter = (message: string) => new ApiError(400, GRPC.invalidArgument, message)
 
 /** A request without any of the filters of which one must be given. */
@@ -119,7 +119,7 @@ export const invalidPartyId = (value: string) =>
     `${quoted(value)} is neither 64 hex digits nor "network"`,
   )
 
-/** In the data node's spelling. */
+/** 400, with the data node's message. */
 export const invalidTraderId = (value: string) =>
   invalidArgument(
     DETAIL.general,
@@ -133,14 +133,14 @@ export const invalidTraderId = (value: string) =>
 export const invalidPagination = (inner: string) =>
   invalidArgument(DETAIL.invalidPagination, 'invalid pagination', inner)
 
-/** The store cannot be read, or holds no block yet; `Retry-After` in seconds. */
+/** 503 if the store cannot be read or contains no block yet; `retryAfter` in seconds. */
 export const unavailable = (message: string, retryAfter = 1) =>
   new ApiError(503, GRPC.unavailable, message, { headers: { 'Retry-After': String(retryAfter) } })
 
-/** Refusals that only gRPC has. */
+/** 503, over gRPC only. */
 export const tooManyCalls = () => unavailable('too many calls are open; try again later')
 
-/** 404 for a health check of a service that is not here. */
+/** 404 for a health check of an unknown service. */
 export const unknownService = () => new ApiError(404, GRPC.notFound, 'there is no such service')
 
 /** 501 (UNIMPLEMENTED), with the methods that there are. */
@@ -155,7 +155,7 @@ export const unknownMethod = (path: string) =>
 export const compressedRequest = (encoding: string) =>
   new ApiError(501, GRPC.unimplemented, `grpc-encoding must be identity, not ${quoted(encoding)}`)
 
-/** RESOURCE_EXHAUSTED: `bytes` as its prefix declares them. */
+/** RESOURCE_EXHAUSTED. `bytes` is the size that the message's prefix declares. */
 export const messageTooLarge = (bytes: number, most: number) =>
   new ApiError(429, GRPC.resourceExhausted, `the request has ${bytes} bytes, more than the ${most} allowed`)
 
@@ -180,7 +180,7 @@ export function quoted(text: string): string {
   return JSON.stringify(shown.toWellFormed())
 }
 
-/** Only an operator can mend a damaged store. */
+/** Seconds. Only an operator can repair a damaged store. */
 const DAMAGE_RETRY_S = 600
 
 /** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */

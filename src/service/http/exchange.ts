@@ -45,7 +45,7 @@ export type Exchanges = {
   corsOrigins: CorsOrigins
   unsentBytes: UnsentBytes
   countAnswer: CountAnswer
-  /** Whether the server closes each connection after the answer in progress. */
+  /** Whether the server stops, and closes each connection after the answer in progress. */
   isClosing(): boolean
 }
 
@@ -53,7 +53,6 @@ export type Exchanges = {
  * The head of an answer: alternating names and values, which Node writes fastest.
  *
  * @param origin the request's Origin header
- *
  * @param limits the headers of its rate limit
  */
 export function answerHead(
@@ -85,7 +84,7 @@ export class Exchange {
   readonly response: ServerResponse
   /** The address that the request counts for. */
   readonly address: string
-  /** The route that answers it, as figures name it; null for a path that is not known. */
+  /** The route that answers it, by whose path it is counted; null for an unknown path. */
   route: { path: string; isUnlimited?: true } | null = null
   /** The last part of the path, if the route's path has a parameter. */
   pathId: string | null = null
@@ -107,7 +106,7 @@ export class Exchange {
     return this.request.url ?? '/'
   }
 
-  /** The id that the client gives, or a new one. */
+  /** The id that the client has given it, or a new one. */
   get id(): string {
     if (this.#id === null) {
       const given = this.request.headers['x-request-id']
@@ -122,14 +121,14 @@ export class Exchange {
     this.response.writeHead(status, this.#headOf(head))
   }
 
-  /** Sends an answer whole. */
+  /** Sends a whole answer. */
   send(status: number, head: Head, body: Buffer | string | null = null): void {
     const pairs = this.#headOf(head)
     if (body === null) this.response.writeHead(status, pairs).end()
     else {
       pairs.push('content-length', String(body.length))
       this.response.writeHead(status, pairs).end(body, 'latin1')
-      // The system has nearly always taken everything.
+      // The system has nearly always accepted everything.
       const { socket } = this.request
       if (socket.writableLength > 0) {
         this.response.once('close', this.#shared.unsentBytes.count(this.address, socket, body.length))
@@ -138,7 +137,7 @@ export class Exchange {
     this.#count(status)
   }
 
-  /** Sends an error, as of the last store head that is known; if `storeHead` is null, as of none. */
+  /** Sends an error, with the last known store head; without one if `storeHead` is null. */
   sendError(error: ApiError, storeHead: StoreHead | null = this.#shared.known.storeHead): void {
     const headers = { ...error.headers, 'content-type': JSON_TYPE }
     this.send(error.status, { storeHead, vary: 'Accept-Encoding', headers }, this.pretty(errorBody(error)))

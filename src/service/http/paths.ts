@@ -13,7 +13,7 @@ export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
 }
 
-/** Where all rows of a resource are, of all markets; in a format that the address ends in, or that a parameter names. */
+/** The export of all rows of a resource, of all markets. The format is the ending, or a parameter. */
 export function exportPath({ kebabName }: Resource, ending: string | null = null): string {
   return `/api/v2/export/${kebabName}${ending === null ? '' : `.${ending}`}`
 }

@@ -32,7 +32,7 @@ export function parseQuery(query: string): QueryPairs {
   return pairs
 }
 
-/** Whether a query holds a name, with any value and whatever else it holds. */
+/** Whether a query contains a name, with any value, even if the rest cannot be decoded. */
 export function hasName(query: string, wanted: string): boolean {
   if (!query.includes('%') && !query.includes(wanted)) return false
   return query.split('&').some((part) => {
@@ -45,7 +45,7 @@ export function hasName(query: string, wanted: string): boolean {
 }
 
 /**
- * Checks a request target as such: whether it is one, and can be decoded.
+ * Checks that a request target is valid and can be decoded.
  *
  * @throws {ApiError} 400 for invalid percent-encoding, invalid UTF-8, and a fragment.
  */

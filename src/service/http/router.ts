@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts'
 export type Route = {
   /** `/api/v2/series/:marketId`: the last part may be a parameter, which may be empty. */
   path: string
-  /** Whether it reads no rows: it answers whatever the rate and the store. */
+  /** Whether it reads no rows, and so answers whatever the rate and the state of the store. */
   isUnlimited?: true
   /** Whether nothing exists for a path parameter. */
   isMissing?(id: string): boolean
@@ -13,13 +13,13 @@ export type Route = {
   answer(exchange: Exchange): Promise<void> | undefined
 }
 
-/** The route of a path, as the request has it, and the parameter in it; the error of an unknown path. */
+/** The route of a request's path, and the parameter in it; an error for an unknown path. */
 export type FindRoute = (path: string) => { route: Route; pathId: string | null } | ApiError
 
-/** Folders whose paths are named for an unknown one; the data node has none of them. */
+/** Folders whose paths are listed in the error of an unknown one. The data node has none of them. */
 const NAMED_FOLDERS = /^\/api\/v2\/(?:stream|export)\//
 
-/** A target may be an address (RFC 9112, 3.2.2). */
+/** A target may begin with the server's address (RFC 9112, 3.2.2). */
 const ADDRESS = /^https?:\/\/[^/]*(?=\/)/
 
 /** Finds routes by whole paths first, then by the part before a parameter. */
@@ -34,7 +34,7 @@ export function createRouter(routes: readonly Route[]): FindRoute {
   const unknown = (path: string) => {
     const folder = NAMED_FOLDERS.exec(path)?.[0]
     if (folder === undefined) return notFound()
-    // An address with an ending is the same, and is named by the documentation.
+    // A path with an ending is the same export, and only the documentation lists it.
     const known = [...whole.keys()].filter((own) => own.startsWith(folder) && !own.includes('.'))
     return notFound(
       `this is Lyra, whose ${folder} has ${known.map((own) => own.slice(folder.length)).join(', ')}`,

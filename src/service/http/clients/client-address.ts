@@ -5,8 +5,8 @@ import { isIPv4, isIPv6, type Socket } from 'node:net'
 const MAX_OTHER_TEXT = 100
 
 /**
- * The address by which a client is counted, for rates and for quotas: that of its connection, or, behind a proxy
- * that is trusted, the last one of `X-Forwarded-For`, which that proxy has seen. See {@link countedAddress}.
+ * The address by which a client is counted, for rates and for quotas: that of its connection, or, behind a trusted proxy, the
+ * last one of `X-Forwarded-For`, which that proxy has added. See {@link countedAddress}.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
   return forwardedAddress(trustProxy ? headers['x-forwarded-for'] : undefined, socket)
@@ -22,9 +22,9 @@ export function forwardedAddress(
 }
 
 /**
- * An address without its port, in one spelling: an IPv6 address as its network of 64 bits (`2001:db8:0:1::/64`),
- * since one client has all of that, an IPv4 address that is written as IPv6 as the IPv4 address. A text that is
- * not an address stays as it is.
+ * An address without its port, in one spelling. An IPv6 address becomes its network of 64 bits (`2001:db8:0:1::/64`), since
+ * one client has all of that; an IPv4 address in the form of IPv6 becomes the IPv4 address. A text that is not an address is
+ * only cut.
  */
 export function countedAddress(text: string): string {
   if (isIPv4(text)) return text
@@ -39,7 +39,7 @@ export function countedAddress(text: string): string {
   return `${network.join(':')}::/64`
 }
 
-/** `1.2.3.4:567`, `[::1]:567` and `[::1]` without port and brackets. */
+/** The address in `1.2.3.4:567`, `[::1]:567` or `[::1]`. */
 function withoutPort(text: string): string {
   if (text.startsWith('[')) {
     const end = text.indexOf(']')

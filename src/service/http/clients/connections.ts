@@ -6,35 +6,34 @@ import type { ApiError } from '../errors.ts'
 import { countedAddress } from './client-address.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
-/** Requests that a client may send ahead of the answers; one that sends more is cut off. */
+/** Requests that a client may send before earlier ones are answered. The connection of one that sends more is closed. */
 const MAX_SENT_AHEAD = 16
 
-/** Memory of a waiting request: its line and headers. */
+/** Most memory of a waiting request: its line and headers. */
 const REQUEST_BYTES = 16 * 1024
 
-/** The order of requests: each connection answers one at a time, in their order. */
+/** The connections of clients, each of which answers its requests one at a time, in order. */
 export type Connections = {
   /**
-   * Takes a new connection on. If there are as many as there may be, one of the address that holds most is closed
-   * for it: the oldest on which nothing is being answered, or the oldest; or the new one, if its own address is
-   * among those that hold most.
+   * Admits a new connection. If all slots are taken, a connection of the address with the most is closed for it: the oldest on
+   * which nothing is being answered, or the oldest; or the new one, if its own address is among those with the most.
    */
   admit(connection: Socket): void
   /**
-   * Waits until the connection's earlier requests are answered and this one is complete; its body is discarded, since
-   * no operation takes one. Returns whether the client is still connected.
+   * Waits until the connection's earlier requests are answered and this one is complete. Its body is discarded, since no
+   * operation takes one. Returns whether the client is still connected.
    *
    * @throws {ApiError} the error that {@link Connections.fail} was given for this request.
    */
   takeTurn(request: IncomingMessage, response: ServerResponse): Promise<boolean>
   /**
-   * Takes the turn of a request that need not wait: nothing before it is being answered, and it has no body. Returns
-   * whether it did.
+   * Takes the turn of a request that need not wait, because nothing before it is being answered and it has no body. Returns
+   * whether that is so.
    */
   takeTurnAtOnce(request: IncomingMessage, response: ServerResponse): boolean
   /**
-   * Reports that the connection's parser has failed. Returns true if that was within the body of a request,
-   * whose answer the error then is; otherwise, once all requests before are answered, false.
+   * Reports that the connection's parser has failed. Returns true if that was within the body of a request, which is then
+   * answered with the error; otherwise, once all requests before are answered, false.
    */
   fail(connection: Duplex, error: ApiError): Promise<boolean>
 }
@@ -44,9 +43,9 @@ type ConnectionState = {
   busy: boolean
   /** The requests that wait, in order. */
   waiting: (() => void)[]
-  /** The request that came last: the one whose body may still be coming. */
+  /** The last request, whose body may still be arriving. */
   latest: IncomingMessage | null
-  /** The error within its body. */
+  /** The parser's error within its body. */
   fault: ApiError | null
 }
 
@@ -59,7 +58,7 @@ type ConnectionsOptions = {
   account: Account
 }
 
-/** The connections of a service: at most `slots` in all, of which no address takes more than its share while others wait. */
+/** The connections of a service: at most `slots` in all, of which no address has more than its quota while others wait. */
 export function createConnections({
   unsentBytes,
   slots,
@@ -88,7 +87,7 @@ export function createConnections({
     return connection
   }
 
-  /** Waits until all that came before is answered. */
+  /** Waits until all earlier requests are answered. */
   async function wait(connection: ConnectionState, socket: Duplex, address: string): Promise<void> {
     if (!connection.busy) {
       connection.busy = true
@@ -101,7 +100,7 @@ export function createConnections({
     release()
   }
 
-  /** Lets the next one in once this one is answered. */
+  /** Gives the turn to the next request once this one is answered. */
   function passOn(connection: ConnectionState, response: ServerResponse): void {
     response.once('close', () => {
       const next = connection.waiting.shift()
@@ -153,7 +152,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** The server's limit for a whole request bounds the time for that. */
+/** Reads a body to its end. The server's time limit for a whole request applies. @throws {ApiError} that of a fault within it */
 async function discardBody(request: IncomingMessage, connection: ConnectionState): Promise<void> {
   await new Promise<void>((resolve) => {
     if (connection.fault !== null) resolve()

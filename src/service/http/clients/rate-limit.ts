@@ -3,15 +3,15 @@ import { tooManyRequests } from '../errors.ts'
 /** A burst may be this many seconds' worth of requests. */
 const BURST_SECONDS = 5
 
-/** Addresses remembered at most; the one not seen for longest is forgotten. */
+/** Addresses with a bucket, at most. The one that has sent nothing for longest is forgotten. */
 const MAX_ADDRESSES = 100_000
 
 /** The limit's decision about one request. */
 type RateDecision = {
   allowed: boolean
-  /** Requests that could follow at once. */
+  /** Requests that are allowed immediately after this one. */
   remaining: number
-  /** Seconds until the full burst is there again. */
+  /** Seconds until a full burst is allowed again. */
   resetSeconds: number
   /** Seconds until one request is allowed again. */
   retrySeconds: number
@@ -20,7 +20,7 @@ type RateDecision = {
 /** Decides on requests by address, at a time in milliseconds. */
 type RateLimiter = (address: string, nowMs: number) => RateDecision
 
-/** A token bucket for each address: `perSecond` requests a second, five times that at once. */
+/** A token bucket for each address: `perSecond` requests a second, and five times that at once. */
 export function createRateLimiter(perSecond: number): RateLimiter {
   const burst = perSecond * BURST_SECONDS
   const buckets = new Map<string, { tokens: number; atMs: number }>()
@@ -31,7 +31,7 @@ export function createRateLimiter(perSecond: number): RateLimiter {
     bucket.atMs = nowMs
     const allowed = bucket.tokens >= 1
     if (allowed) bucket.tokens -= 1
-    // Last in the map is last seen.
+    // The map is in the order of last requests.
     buckets.delete(address)
     buckets.set(address, bucket)
     if (buckets.size > MAX_ADDRESSES) buckets.delete(buckets.keys().next().value!)
@@ -47,13 +47,12 @@ export function createRateLimiter(perSecond: number): RateLimiter {
 /**
  * Counts a request of an address.
  *
- * @returns the headers with the client's limit and the rest of it; none without a limit.
- *
+ * @returns the headers with the client's limit and what is left of it; none without a limit.
  * @throws {ApiError} 429 for a request too many.
  */
 export type CountRequest = (address: string) => Record<string, string>
 
-/** Counts requests against a limit a second for each address; null for no limit. */
+/** Counts requests of each address against a limit a second; null for no limit. */
 export function createRequestCount(perSecond: number | null): CountRequest {
   if (perSecond === null) return () => ({})
   const limiter = createRateLimiter(perSecond)

@@ -1,14 +1,14 @@
-/** Bytes in memory for all clients together. */
+/** Most bytes in memory for all clients together. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024
 
-/** The entry that ends if it has too many bytes: a connection, or one of its calls. */
+/** What is closed if it has too many bytes: a connection, or one of its calls. */
 type Owner = { destroy(): unknown }
 
-/** Memory used for clients: answers not yet read, requests sent ahead. */
+/** Counts memory that is used for clients: answers that they have not read, and requests that wait. */
 export type UnsentBytes = {
   /**
-   * Counts bytes in memory for a client until the returned function is called. If the total is too high, the address with
-   * the most, apart from these bytes, loses its oldest entry and that entry's connection.
+   * Counts bytes in memory for a client until the returned function is called. If the total is too high, the owner of the
+   * oldest bytes of the address with the most, these not counted, is closed.
    */
   count(address: string, owner: Owner, bytes: number): () => void
 }
@@ -28,7 +28,7 @@ export function createUnsentBytes(maxBytes = MAX_UNSENT_BYTES): UnsentBytes {
     if (client.entries.size === 0) byAddress.delete(address)
   }
 
-  /** Ends the oldest entry of the address with the most bytes; returns whether there was any besides `added`. */
+  /** Closes the owner of the oldest entry of the address with the most bytes. Returns whether there was an entry besides `added`. */
   function dropOldest(added: CountedBytes): boolean {
     let most: { address: string; bytes: number; oldest: CountedBytes } | null = null
     for (const [address, { bytes, entries }] of byAddress) {

@@ -3,13 +3,13 @@ import { createServer, type Server } from 'node:http'
 /** Bytes of request line and headers together. */
 const MAX_HEADER_BYTES = 16 * 1024
 
-/** A connection on which nothing moves for this long is closed: the client does not read its answer. */
+/** A connection on which no byte is sent or received for this long is closed: the client does not read its answer. */
 const IDLE_CONNECTION_MS = 30_000
 
-/** How long a connection may rest between two requests, unless nothing moves on it for {@link IDLE_CONNECTION_MS}. */
+/** How long a connection may be idle between two requests, within {@link IDLE_CONNECTION_MS}. */
 const KEEP_ALIVE_MS = 72_000
 
-/** How long a client may take to send its headers, and the whole of its request. */
+/** How long a client may take to send its headers, and its whole request. */
 const HEADERS_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 1_000
@@ -22,7 +22,7 @@ export function createHttpServer(): Server {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    // Node's own refusal has no body; checkHead's has.
+    // Node's own refusal has no body; that of `checkHead` has one.
     requireHostHeader: false,
   })
   server.setTimeout(IDLE_CONNECTION_MS)

@@ -55,7 +55,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
     connection.once('close', () => clearTimeout(timer))
   }
 
-  /** The error that is answered: the one given, or that there are too many requests. */
+  /** The error to answer with: the given one, or 429 if the address has sent too many requests. */
   function counted(connection: Duplex, error: ApiError): ApiError {
     try {
       return withHeaders(error, countRequest(countedAddress((connection as Socket).remoteAddress ?? '')))
@@ -74,7 +74,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
       void answer(connection, refusalOf(error, findRoute))
     },
     onConnect: ({ url = '' }, connection) => {
-      // Node has let go of the connection: errors and data are its owner's.
+      // Node leaves errors and data of such a connection to the handler.
       connection.on('error', () => connection.destroy())
       connection.resume()
       void answer(connection, refusalOfMethod(url, findRoute))
@@ -96,7 +96,7 @@ function refusalOf(error: ParserError, findRoute: FindRoute): ApiError {
   return malformedRequest(`the request is not valid HTTP/1.1: ${what}`)
 }
 
-/** The target of a request whose method the parser refuses, if its whole first line is there. */
+/** The target of a request whose method the parser refuses; null unless its whole first line has arrived. */
 function targetOf({ rawPacket, bytesParsed = 0 }: ParserError): string | null {
   const text = rawPacket?.toString('latin1') ?? ''
   const start = text.lastIndexOf('\n', bytesParsed - 1) + 1

@@ -5,7 +5,7 @@ import Negotiator from 'negotiator'
 
 const compress = promisify(gzip)
 
-/** Most of the saving at a third of the time of the default level. */
+/** Saves nearly as much as the default level in a third of the time. */
 export const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED }
 
 /** A body, compressed. */
@@ -13,7 +13,7 @@ export function compressed(body: Buffer): Promise<Buffer> {
   return compress(body, GZIP_OPTIONS)
 }
 
-/** Whether each known `Accept-Encoding` allows gzip: clients send only a few. */
+/** Whether gzip is allowed, by `Accept-Encoding`: clients send only a few different ones. */
 const gzipAllowed = new Map<string, boolean>()
 const MAX_SEEN = 1_000
 
@@ -31,7 +31,7 @@ export function acceptsGzip(request: IncomingMessage): boolean {
 }
 
 /**
- * Whether a list of tags, or `*` for any, holds a tag.
+ * Whether a list of tags contains a tag, as `*` does.
  *
  * @param isWeak whether weak tags count, as in `If-None-Match`
  */

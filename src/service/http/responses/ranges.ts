@@ -6,21 +6,21 @@ import { matchesTag } from './negotiation.ts'
 /** The bytes of a file from `start` to `end`, both included. */
 export type ByteRange = { start: number; end: number }
 
-/** What a request asks of a file: nothing, since it has it; a part; or the whole. */
-type FileAsked = 'unchanged' | ByteRange | 'whole'
+/** What to send of a file: nothing, since the client has it; a part; or the whole. */
+type RequestedPart = 'unchanged' | ByteRange | 'whole'
 
 /** The code of {@link parse} for ranges that begin after the end. */
 const UNSATISFIABLE = 2
 
 /**
- * What a request asks of a file, by its conditions and its range, in the order of RFC 9110, 13.2.2. A request for several
- * ranges gets the whole, which the RFC allows: no reader of our files asks for several.
+ * What to send of a file, by the request's conditions and its range, in the order of RFC 9110, 13.2.2. A request for several
+ * ranges gets the whole file, as the RFC allows: no known program that reads these files requests several.
  *
  * @param tag the file's entity tag, which is strong
  *
- * @throws {ApiError} 412 if `If-Match` names none but other files; 416 if the range begins after the end
+ * @throws {ApiError} 412 if `If-Match` names only other files; 416 if the range begins after the end
  */
-export function fileAsked(headers: IncomingHttpHeaders, tag: string, size: number): FileAsked {
+export function fileAsked(headers: IncomingHttpHeaders, tag: string, size: number): RequestedPart {
   const { range } = headers
   const ifMatch = headers['if-match']
   if (ifMatch !== undefined && !matchesTag(ifMatch, tag, { isWeak: false })) throw changedFile()

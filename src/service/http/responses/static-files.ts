@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
-/** How a file lies in the folder: as it is, and compressed beside it. */
+/** How a file is encoded: as it is, or compressed, in a file beside it. */
 export type StaticEncoding = 'br' | 'gzip' | 'identity'
 
 const SUFFIXES: Record<StaticEncoding, string> = { br: '.br', gzip: '.gz', identity: '' }
@@ -17,12 +17,12 @@ const CONTENT_TYPES: Record<string, string> = {
 export type StaticFile = {
   /** Its media type. */
   type: string
-  /** What its entity tags begin with. */
+  /** The beginning of its entity tags. */
   digest: string
   bodies: ReadonlyMap<StaticEncoding, Buffer>
 }
 
-/** What `npm run build:web` has made (scripts/build-web.ts); beside `src` and beside `dist/web` alike. */
+/** What `npm run build:web` has built (scripts/build-web.ts). The path is the same from `src` and from the compiled program. */
 const WEB_FOLDER = join(import.meta.dirname, '../../../../dist/web')
 
 /**

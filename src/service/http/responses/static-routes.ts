@@ -5,7 +5,7 @@ import type { Route } from '../router.ts'
 import { matchesTag } from './negotiation.ts'
 import { readStaticFiles, type StaticEncoding, type StaticFile } from './static-files.ts'
 
-/** The pages run what this service sends and ask this service; nothing else, nowhere else. */
+/** The pages run only what this service sends, and send requests only to it. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,15 +24,15 @@ const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
 }
 
-/** An asset's name has the digest of its content in it. */
+/** An asset's name contains the digest of its content. */
 const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' }
 
 const NOT_BUILT =
   'The explorer and the API reference have not been built in this checkout: run "npm run build:web" and restart.\n'
 
 /**
- * The routes of the explorer, the API reference and their assets. If they are not built, each explains how to build
- * them.
+ * The routes of the explorer, the API reference and their assets. If these have not been built, each route explains how to
+ * build them.
  */
 export function staticRoutes(): Route[] {
   const files = readStaticFiles()
@@ -70,7 +70,7 @@ function sendFile(exchange: Exchange, file: StaticFile, more: Readonly<Record<st
   exchange.send(200, { vary: 'Accept-Encoding', headers }, file.bodies.get(encoding))
 }
 
-/** The smallest of the bodies that the client takes. */
+/** The encoding of the smallest body that the client accepts. */
 function encodingFor({ request }: Exchange, { bodies }: StaticFile): StaticEncoding {
   if (request.headers['accept-encoding'] === undefined) return 'identity'
   const accepted = new Negotiator(request).encodings([...bodies.keys()])
