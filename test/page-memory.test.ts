@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
-import { type Asking, createAnswers, type SentAnswer } from '#service/answers/answers'
+import { type AnswerRequest, createAnswers, type SentAnswer } from '#service/answers/answers'
 import { createMetrics } from '#service/metrics'
 import type { Question, RenderedBody } from '#service/questions/question'
 
@@ -16,7 +16,10 @@ async function answer(
   response: EventEmitter | null,
   send: (made: RenderedBody) => SentAnswer | null,
 ): Promise<void> {
-  const question = { queueClass: () => 'short', sourceOf: () => null } as unknown as Question<null>
+  const question = {
+    workload: () => ({ queue: 'short', rows: 1 }),
+    sourceOf: () => null,
+  } as unknown as Question<null>
   const run = async <T>(work: () => Promise<T>) => work()
   const answers = createAnswers({
     renderer: {
@@ -34,10 +37,10 @@ async function answer(
     cache: null,
     metrics: createMetrics(),
   })
-  const asking: Asking<null> = {
+  const asking: AnswerRequest<null> = {
     key: 'key',
     form: 'json',
-    ask: () => null,
+    check: () => null,
     address: '127.0.0.1',
     connection: Object.assign(new EventEmitter(), { destroyed: false }),
     response,

@@ -9,7 +9,7 @@ import { ALL_HOLDINGS, readHoldings } from '#core/store/queries/holdings'
 import { StoreUnavailableError } from '#core/store/store'
 import { startRenderThreads } from '#service/answers/render-threads'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
-import type { RenderedBody } from '#service/questions/question'
+import type { RenderedBody, Workload } from '#service/questions/question'
 import { questionAt } from '#service/questions/question-at'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
@@ -171,7 +171,8 @@ test('An unreachable store is reported, and read again once it is back', options
 test('An internal error is reported as one', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
   const { threads } = await openRenderers(t, store)
-  const unknown = { ...questionAt(checkpoints.path), path: '/nothing', queueClass: () => 'short' as const }
+  const workload = (): Workload => ({ queue: 'short', rows: 1 })
+  const unknown = { ...questionAt(checkpoints.path), path: '/nothing', workload }
   await assert.rejects(threads.render(unknown, { query: { limit: 1 } }, 'json'), (error: Error) => {
     assert.ok(!(error instanceof StoreUnavailableError))
     assert.match(error.stack!, /there is no question \/nothing[\s\S]*render-thread/)

@@ -6,16 +6,19 @@ import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/
 import type { AnswerCache, CachedAnswer, FoundAnswer } from './answer-cache.ts'
 import type { Renderer } from './renderer.ts'
 
-/** The bytes of an answer as they were sent. */
+/**
+ * An answer as it was sent. Its `body` is that of the rendered answer itself, the same object, unless the bytes were changed,
+ * such as by compression.
+ */
 export type SentAnswer = Pick<CachedAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
 
 /** A request for an answer, and the way to send it. */
-export type Asking<Asked> = {
+export type AnswerRequest<Asked> = {
   /** Key in the cache. */
   key: string
   form: BodyForm
   /** Checks the request. @throws {ApiError} 400 */
-  ask(): Asked
+  check(): Asked
   /** The address that it counts for. */
   address: string
   /** Its end makes the answer unnecessary. */
@@ -36,7 +39,10 @@ export type Asking<Asked> = {
  *
  * Rejects with `ApiError` (http/errors.ts) for a refused request, and with the fault that keeps the store from being read.
  */
-export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
+export type Answers = <Asked>(
+  question: Question<Asked>,
+  request: AnswerRequest<Asked>,
+) => Promise<void> | undefined
 
 type AnswersOptions = {
   renderer: Renderer
@@ -53,56 +59,59 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
     'Pages answered from memory because their rows had not changed.',
   )
 
-  function sendCached(asking: Asking<unknown>, { answer, at }: FoundAnswer): true {
+  function sendCached(request: AnswerRequest<unknown>, { answer, at }: FoundAnswer): true {
     fromMemory.inc()
-    asking.sendCached(answer, at)
+    request.sendCached(answer, at)
     return true
   }
 
   /** Sends the cached answer if there is one, at once if the state of the store is known. Returns, or resolves with, whether it did. */
-  function sendIfCached(asking: Asking<unknown>): boolean | Promise<boolean> {
-    if (cache === null || !cache.has(asking.key)) return false
-    const found = cache.findAtOnce(asking.key)
-    if (found !== null) return sendCached(asking, found)
+  function sendIfCached(request: AnswerRequest<unknown>): boolean | Promise<boolean> {
+    if (cache === null || !cache.has(request.key)) return false
+    const found = cache.findAtOnce(request.key)
+    if (found !== null) return sendCached(request, found)
     return (
       cache
-        .find(asking.key)
+        .find(request.key)
         // The rendering that follows reports faults of the store.
         .catch(() => null)
-        .then((later) => later !== null && sendCached(asking, later))
+        .then((later) => later !== null && sendCached(request, later))
     )
   }
 
   async function answer<Asked>(
     question: Question<Asked>,
-    asking: Asking<Asked>,
+    request: AnswerRequest<Asked>,
     isSent: boolean | Promise<boolean>,
   ): Promise<void> {
     if (await isSent) return
-    const asked = asking.ask()
+    const checked = request.check()
 
     const renderAndSend = async (): Promise<void> => {
       // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
-      if (await sendIfCached(asking)) return
-      const rendered = await renderer.render(question, asked, asking.form)
+      if (await sendIfCached(request)) return
+      const rendered = await renderer.render(question, checked, request.form)
       if (rendered === null) throw emptyStore()
       if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
-      const sent = await asking.sendRendered(rendered)
-      if (sent?.body === rendered.body) asking.response?.once('close', () => giveBack(rendered.body))
-      else if (asking.response !== null) giveBack(rendered.body)
-      const source = question.sourceOf(asked)
+      const sent = await request.sendRendered(rendered)
+      if (request.response !== null) {
+        const isBeingSent = sent !== null && sent.body === rendered.body
+        if (isBeingSent) request.response.once('close', () => giveBack(rendered.body))
+        else giveBack(rendered.body)
+      }
+      const source = question.sourceOf(checked)
       if (sent !== null && source !== null && rendered.version !== null) {
         // Nobody waits for this: the answer is sent, and others wait in the queue.
-        void cache?.put(asking.key, { ...sent, source, version: rendered.version })
+        void cache?.put(request.key, { ...sent, source, version: rendered.version })
       }
     }
 
-    return queues[question.queueClass(asked)](renderAndSend, asking.address, asking.connection)
+    return queues[question.workload(checked).queue](renderAndSend, request.address, request.connection)
   }
 
-  return (question, asking) => {
-    const isSent = sendIfCached(asking)
-    return isSent === true ? undefined : answer(question, asking, isSent)
+  return (question, request) => {
+    const isSent = sendIfCached(request)
+    return isSent === true ? undefined : answer(question, request, isSent)
   }
 }
 

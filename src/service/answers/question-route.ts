@@ -33,7 +33,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
       return answers(question, {
         key: `${isGzipped ? 'gzip' : 'plain'} ${exchange.target}`,
         form: 'json',
-        ask: () => question.check(readParameters(parseQuery(queryOf(exchange.target))), pathId),
+        check: () => question.check(readParameters(parseQuery(queryOf(exchange.target))), pathId),
         address,
         connection: request.socket,
         response,

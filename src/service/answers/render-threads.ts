@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/concurrency/module-beside'
-import type { AskedPage } from '../questions/page-request.ts'
 import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
 import type { Renderer } from './renderer.ts'
 import { startThread } from './thread-calls.ts'
@@ -48,8 +47,12 @@ export function startRenderThreads(store: string, log: Logger, options: ThreadsO
   const short = sharedAmong(shortThreads)
   const long = startRenderThread({ ...options, store, isLong: true }, log)
   return {
-    render: (question, asked, form) =>
-      (question.queueClass(asked) === 'short' ? short : long).render(question, asked, form),
+    render: (question, asked, form) => {
+      const workload = question.workload(asked)
+      return workload.queue === 'short'
+        ? short.run(workload.rows, (thread) => thread.render(question, asked, form))
+        : long.render(question, asked, form)
+    },
     isSerial: true,
     isRunning: () => [...shortThreads, long].every((thread) => thread.isRunning()),
     close: async () => {
@@ -59,19 +62,20 @@ export function startRenderThreads(store: string, log: Logger, options: ThreadsO
 }
 
 /** Gives each page to the first thread that has few rows to read, or else to the one that has the fewest. */
-function sharedAmong(threads: readonly RenderThread[]): Pick<Renderer, 'render'> {
+function sharedAmong(threads: readonly RenderThread[]): {
+  run<T>(rows: number, work: (thread: RenderThread) => Promise<T>): Promise<T>
+} {
   const shares = threads.map((thread) => ({ thread, rows: 0 }))
   return {
-    render: async (question, asked, form) => {
-      const { limit } = asked as AskedPage
+    run: async (rows, work) => {
       const share =
-        shares.find(({ rows }) => rows + limit <= ROWS_AHEAD) ??
+        shares.find((one) => one.rows + rows <= ROWS_AHEAD) ??
         shares.reduce((least, other) => (other.rows < least.rows ? other : least))
-      share.rows += limit
+      share.rows += rows
       try {
-        return await share.thread.render(question, asked, form)
+        return await work(share.thread)
       } finally {
-        share.rows -= limit
+        share.rows -= rows
       }
     },
   }

@@ -51,7 +51,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
       await answers(question, {
         key: `grpc ${resource.grpcMethod} ${request.toString('latin1')}`,
         form: 'protobuf',
-        ask: () => {
+        check: () => {
           const [marketId, values] = takeScope(resource, pairsOf(requestOf(described, request)))
           return question.check(readParameters(values), marketId)
         },

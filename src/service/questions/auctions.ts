@@ -53,7 +53,7 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
     }
     return renderedBody({ auctions: node }, storeHead, null)
   },
-  queueClass: () => 'report',
+  workload: () => ({ queue: 'report' }),
   sourceOf: () => null,
   description: { operationId: 'getAuctions', summary: 'List the auctions of a market', body: BODY },
 }

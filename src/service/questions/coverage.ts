@@ -167,7 +167,7 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     const storeHead = { height: height.toString(), timestamp: timestamp.toString() }
     return renderedBody(coverageBody(holdings, query), storeHead, null)
   },
-  queueClass: () => 'report',
+  workload: () => ({ queue: 'report' }),
   sourceOf: () => null,
   description: {
     operationId: 'getCoverage',

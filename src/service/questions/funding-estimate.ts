@@ -29,7 +29,7 @@ export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOpt
     const rows = estimate === null ? [] : [cellsOfNode(fundingEstimate.fields, estimate)]
     return madeFile({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, found)
   },
-  queueClass: () => 'report',
+  workload: () => ({ queue: 'report' }),
   sourceOf: () => 'the next commit',
   description: {
     operationId: 'getFundingEstimate',

@@ -6,7 +6,7 @@ import { type FundingRatesQuery, MAX_RATE_BUCKETS, readFundingRates } from '#cor
 import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { listOf, named, objectOf, pageSchema, valueSchema } from './node-schemas.ts'
 import { pageBody } from './page-body.ts'
-import { type AskedPage, pageRequest } from './page-request.ts'
+import { type CheckedPage, pageRequest } from './page-request.ts'
 import { MAX_PAGE_SIZE, PARAMETER_TYPES, RATE_INTERVALS } from './parameter-types.ts'
 import {
   byName,
@@ -57,7 +57,7 @@ const RATE_COLUMNS: readonly FileColumn[] = [
 
 /** A {@link FundingRatesQuery} without its page's resource, which cannot be sent between threads. */
 type AskedRates = Omit<FundingRatesQuery, 'page'> & {
-  page: AskedPage
+  page: CheckedPage
   file: FileOptions | null
 }
 
@@ -107,7 +107,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     })
     return renderedBody(pageBody(page, { ...found, rows, edges: null }), storeHead, version)
   },
-  queueClass: () => 'report',
+  workload: () => ({ queue: 'report' }),
   sourceOf: () => 'the next commit',
   description: {
     operationId: 'getFundingRates',

@@ -5,7 +5,7 @@ import { exportTableOf } from '../formats/columns.ts'
 import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { pageQuestion } from './page.ts'
 import { pageBody } from './page-body.ts'
-import type { AskedPage } from './page-request.ts'
+import type { CheckedPage } from './page-request.ts'
 import { MAX_PAGE_SIZE } from './parameter-types.ts'
 import { PAGINATION_PARAMETERS } from './parameters.ts'
 import { type Question, renderedBody } from './question.ts'
@@ -15,7 +15,7 @@ const summariesOf = new WeakMap<Reader, MarketSummaries>()
 
 const { columns, cells } = exportTableOf(marketSummaries)
 
-type AskedSummaries = AskedPage & { file: FileOptions | null }
+type AskedSummaries = CheckedPage & { file: FileOptions | null }
 
 const PAGES = pageQuestion(marketSummaries)
 
@@ -38,7 +38,7 @@ export const marketSummariesQuestion: Question<AskedSummaries> = {
     const rows = page.rows.map((row) => cells(row, query.selection))
     return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { storeHead, version })
   },
-  queueClass: () => 'report',
+  workload: () => ({ queue: 'report' }),
   sourceOf: () => 'the next commit',
   description: { list: marketSummaries, isFile: true },
 }

@@ -15,16 +15,8 @@ import {
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, type ParameterValues } from './parameters.ts'
 
-/** A page that is asked for, without its resource, which cannot be sent between threads. */
-export type AskedPage = Omit<PageQuery, 'resource'>
-
-/** More rows than a page has by default make a long page. */
-const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
-
-/** Whether short pages are not to wait for this one. */
-export function isLong({ limit }: Pick<AskedPage, 'limit'>): boolean {
-  return limit > LONG_PAGE_ROWS
-}
+/** The checked request for a page, without its resource, which cannot be sent between threads. */
+export type CheckedPage = Omit<PageQuery, 'resource'>
 
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
@@ -37,7 +29,7 @@ export function pageRequest(
   resource: Resource,
   pathMarketId: string | null,
   values: ParameterValues,
-): AskedPage {
+): CheckedPage {
   const selection = selectionOf(resource, 'list', pathMarketId, values)
   const { limit, backward, cursor } = paginationOf(resource, selection, values)
   const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true

@@ -1,11 +1,15 @@
 import type { Resource } from '#core/model/resource'
 import { pageBody } from './page-body.ts'
-import { type AskedPage, isLong, pageRequest } from './page-request.ts'
+import { type CheckedPage, pageRequest } from './page-request.ts'
+import { DEFAULT_PAGE_SIZE } from './parameter-types.ts'
 import { parametersOf } from './parameters.ts'
 import { type Question, renderedBody } from './question.ts'
 
+/** More rows than a page has by default make a long page, for which short ones must not wait. */
+const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
+
 /** The question for a page of a resource's rows. */
-export function pageQuestion(resource: Resource): Question<AskedPage> {
+export function pageQuestion(resource: Resource): Question<CheckedPage> {
   return {
     path: resource.path,
     parameters: parametersOf(resource),
@@ -17,11 +21,11 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
       if (storeHead === null) return null
       const json = pageBody(query, page)
       if (form === 'json') return renderedBody(json, storeHead, version)
-      // Loaded by those that speak gRPC: most services do not.
+      // Loaded only if it is needed: most services speak no gRPC.
       const { pageMessage } = await import('./page-message.ts')
       return { body: pageMessage(resource, json), checkSum: null, storeHead, version }
     },
-    queueClass: (asked) => (isLong(asked) ? 'long' : 'short'),
+    workload: ({ limit }) => (limit > LONG_PAGE_ROWS ? { queue: 'long' } : { queue: 'short', rows: limit }),
     sourceOf: ({ selection }) => ({ resource: resource.name, scope: selection.marketId ?? null }),
     description: { list: resource },
   }

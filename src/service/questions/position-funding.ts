@@ -159,7 +159,7 @@ export const positionFundingQuestion: Question<AskedFunding> = {
     }
     return renderedBody({ positionFunding: node }, storeHead, version)
   },
-  queueClass: () => 'report',
+  workload: () => ({ queue: 'report' }),
   // Data points and market data may name a period whose own event is missing.
   sourceOf: () => 'the next commit',
   description: {

@@ -12,7 +12,7 @@ export type BodyForm = 'json' | 'protobuf'
 /** The body of an answer, from one snapshot of the store. */
 export type RenderedBody = {
   body: Buffer
-  /** Of JSON of more than {@link SUMMED_BYTES}; null otherwise: the sender makes it. */
+  /** That of JSON of more than {@link SUMMED_BYTES}; otherwise null, and the sender computes it. */
   checkSum: string | null
   storeHead: StoreHead
   /** The commit that the snapshot shows; null if that is not known: the answer is not cached. */
@@ -23,11 +23,11 @@ export type RenderedBody = {
   file?: string
 }
 
-/** Tools for generating a body. */
+/** What a body is rendered from and how. */
 type Rendering = {
   reader: Reader
   form: BodyForm
-  /** When it was asked for, by `process.hrtime`, which all threads share. */
+  /** When it was requested, by `process.hrtime`, which all threads share. */
   askedAt?: bigint
 }
 
@@ -36,6 +36,9 @@ type Rendering = {
  * another.
  */
 export type QueueClass = 'short' | 'long' | 'report'
+
+/** What it takes to render an answer: the queue that it waits in, and of a short page the most rows that it reads. */
+export type Workload = { queue: 'short'; rows: number } | { queue: Exclude<QueueClass, 'short'> }
 
 /** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
 export type AnswerSource = Change | 'the next commit'
@@ -55,9 +58,9 @@ export type Question<Asked = unknown> = {
    * @throws {ApiError} 400
    */
   check(values: ParameterValues, pathId: string | null): Asked
-  /** Renders the body; null while the store holds no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
+  /** Renders the body; null while the store contains no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
   render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
-  queueClass(asked: Asked): QueueClass
+  workload(asked: Asked): Workload
   /** The rows that an answer follows from: it is cached until they change. Null if it is not cached. */
   sourceOf(asked: Asked): AnswerSource | null
   /** Its description in the OpenAPI document and the client. */

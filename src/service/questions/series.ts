@@ -155,7 +155,7 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
     const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_TOUCHED_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
     return { ...renderedBody({}, storeHead, null), refusal }
   },
-  queueClass: () => 'report',
+  workload: () => ({ queue: 'report' }),
   sourceOf: () => null,
   description: {
     operationId: 'getFundingPeriodDataPointSeries',
