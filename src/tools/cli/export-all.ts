@@ -9,7 +9,7 @@ import { createLogger } from '#service/log'
 import { type ExportCommandOptions, refuseTimes } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
 import { InvalidSettingError } from './options.ts'
-import { rowProgress } from './progress.ts'
+import { RowProgress } from './progress.ts'
 
 /** Options that apply only to a single resource. */
 const OF_ONE = [
@@ -27,7 +27,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
   refuseTimes(options.times, 'parquet')
   const log = createLogger(options.logLevel)
   const store = findStore(options.store)
-  const progress = rowProgress(log)
+  const progress = new RowProgress(log)
   const result = await interruptible(
     log,
     `interrupted; nothing was written to ${folder}`,

@@ -24,7 +24,7 @@ import { type ExportCommandOptions, type GivenFilters, refuseTimes } from './exp
 import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
 import { endAtOutputFault, forTerminal } from './output.ts'
-import { rowProgress } from './progress.ts'
+import { RowProgress } from './progress.ts'
 import { wholeId } from './whole-id.ts'
 
 const NOTES = `
@@ -150,7 +150,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   if (out !== undefined && !force && existsSync(out)) {
     throw new StoreError(`${out}: already exists; name another file, or add --force to overwrite it`)
   }
-  const progress = rowProgress(log)
+  const progress = new RowProgress(log)
   const exported = await interruptible(log, 'interrupted; the output is incomplete', [store], (signal) =>
     withSnapshot(store, async (snapshot) => {
       async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {

@@ -31,15 +31,22 @@ export function progressLines<Given extends unknown[]>(
   return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
 }
 
-/** The same for rows, which are counted as they arrive. */
-export function rowProgress(log: Logger): { rows: number; add(count: number): void } {
-  const show = progressLines(log, (rows: number) => `${count(rows)} rows`)
-  return {
-    rows: 0,
-    add(count) {
-      this.rows += count
-      show(this.rows)
-    },
+/** Counts rows, and logs their number as {@link progressLines} does. */
+export class RowProgress {
+  #rows = 0
+  readonly #show: (rows: number) => void
+
+  constructor(log: Logger) {
+    this.#show = progressLines(log, (rows: number) => `${count(rows)} rows`)
+  }
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  add(rows: number): void {
+    this.#rows += rows
+    this.#show(this.#rows)
   }
 }
 

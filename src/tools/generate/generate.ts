@@ -16,7 +16,7 @@ import { createOtherKindsFeed } from './other-kinds.ts'
 import { createPointFeed } from './points.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
-import { createRecordWriter } from './record-writer.ts'
+import { createRecordWriter, type RecordWriter } from './record-writer.ts'
 import type { SentBlock } from './sent-blocks.ts'
 import { createTraders } from './traders.ts'
 
@@ -59,8 +59,15 @@ export function generateBlocks(
   })()
 }
 
-/** Creates the function that writes the blocks, and the writer that has their records until they are taken. */
-function createGenerator(options: GenerateOptions, startSecond?: number) {
+/** A stream that is being generated. */
+type Generating = {
+  /** Has the records of the blocks until they are taken. */
+  out: RecordWriter
+  /** Writes one block to `out` for each step, and yields its head. */
+  blocks: Generator<BlockHead, void, undefined>
+}
+
+function createGenerator(options: GenerateOptions, startSecond?: number): Generating {
   const { blocks, parties, points, events, seed, start, chain, ...rest } = resolveOptions(options)
   const random = createRandom(seed)
   const out = createRecordWriter(chain)

@@ -5,13 +5,13 @@ import { BatchWriter } from '#core/ingest/batch-writer'
 import { type IngestionProgress, missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
 import type { Writer } from '#core/store/store'
-import { createImportCoverage } from './import-coverage.ts'
+import { createImportCoverage, type ImportCoverage } from './import-coverage.ts'
 import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
 import { takeRows } from './read-by-block.ts'
 import { fromMicroseconds } from './reference-values.ts'
 import { RowQueue } from './row-queue.ts'
-import type { HistoryPart, ImportSource, SourceBlock, SourceRow, TableQuery } from './source.ts'
+import type { HistoryPart, HistoryRow, ImportSource, SourceBlock, SourceRow, TableQuery } from './source.ts'
 import { HISTORY, OF_STATE, PAYMENTS_WITHOUT_LOSSES } from './tables.ts'
 import { ImportTally } from './tally.ts'
 import { type BlockRows, writeBlock } from './write-block.ts'
@@ -49,130 +49,194 @@ export type ImportResult = { report: Omit<ImportReport, 'foreignFiles'>; failure
  * @throws {ImportError} if the store is of another chain.
  */
 export async function importHistory(options: ImportOptions): Promise<ImportResult> {
-  const { source, writer, signal } = options
-  const startedAt = performance.now()
-  const before = await writer.coverage()
-  const importCoverage = createImportCoverage(before, source.chainId, options.allowGap)
-  const tally = new ImportTally()
-  const batches = new BatchWriter(writer, options.onCommit)
-  const [lowest, highest] = endsOf(source)
-  let heldBlocks = 0
-  let failure: Error | null = null
+  return new HistoryImport(options, await options.writer.coverage()).run()
+}
 
-  const showProgress = (height: number) => {
-    const { source: name, bytesRead, rows: records } = source.progress
-    const share = highest > lowest ? Math.min(1, Math.max(0, (height - lowest) / (highest - lowest))) : 1
-    const coverage = batches.committed ?? before
-    options.onProgress?.({ source: name, bytesRead, bytesTotal: null, records, share, coverage })
+/** One import of a source into a store. */
+class HistoryImport {
+  readonly #options: ImportOptions
+  readonly #startedAt = performance.now()
+  readonly #lowest: number
+  readonly #highest: number
+  /** The store's coverage before the import. */
+  readonly #before: Coverage | null
+  readonly #coverage: ImportCoverage
+  readonly #tally = new ImportTally()
+  readonly #batches: BatchWriter
+  /** Blocks of the source that the store has already. */
+  #storedBlocks = 0
+
+  constructor(options: ImportOptions, before: Coverage | null) {
+    this.#options = options
+    this.#before = before
+    const [lowest, highest] = endsOf(options.source)
+    this.#lowest = lowest
+    this.#highest = highest
+    this.#coverage = createImportCoverage(before, options.source.chainId, options.allowGap)
+    this.#batches = new BatchWriter(options.writer, options.onCommit)
   }
 
-  async function importPart(part: HistoryPart): Promise<void> {
+  async run(): Promise<ImportResult> {
+    const { allowGap, signal } = this.#options
+    let failure: Error | null = null
+    try {
+      await this.#importAll()
+    } catch (error) {
+      if (!(signal?.aborted && error === signal.reason)) failure = error as Error
+    }
+    const isImportError = failure instanceof ImportError
+    failure = await this.#batches.finish(failure, isImportError, this.#coverage.coverage, signal)
+    if (!allowGap && !signal?.aborted) failure ??= missingBelow(this.#before, this.#committed)
+    return { report: this.#report(), failure }
+  }
+
+  async #importAll(): Promise<void> {
+    const { source, signal } = this.#options
+    for (const part of source.parts) if (!signal?.aborted) await this.#importPart(part)
+    if (signal?.aborted) return
+    if (this.#coverage.coverage === null) {
+      throw new ImportError(`${source.name}: contains no blocks: there is nothing to import`)
+    }
+    await this.#importState()
+  }
+
+  async #importPart(part: HistoryPart): Promise<void> {
     if (part.ends === null) return
-    const wanted = importCoverage.lowestWanted(part.ends.from)
-    // Includes the store's last block, whose time distinguishes networks with the same chain id.
-    const from = isKnown(before, part.ends) ? Math.min(wanted, Number(before.height)) : wanted
-    if (from > part.ends.from) {
-      const last = Math.min(from - 1, part.ends.to)
-      importCoverage.passOver(BigInt(part.ends.from), BigInt(last))
-      heldBlocks += last - part.ends.from + 1
-    }
-    // State is written only after all blocks.
-    const missing: string[] = Object.keys(OF_STATE)
-    for (const [resource, query] of OF_BLOCKS) {
-      const reason = part.whyUnreadable(query)
-      if (reason !== null) {
-        missing.push(resource)
-        getOrInsert(tally.missing, resource, () => reason)
-      }
-    }
-    missing.sort()
-    const tables = (Object.entries(HISTORY) as [keyof BlockRows, TableQuery][]).map(([name, ofAll]) => {
-      const query =
-        name === 'payments' && part.whyUnreadable(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
-      const rows = () => part.history(query, from, (height) => importCoverage.wants(BigInt(height)))
-      return { name, queue: part.whyUnreadable(query) === null ? new RowQueue(rows()) : null }
-    })
+    const from = this.#firstHeightOf(part.ends)
+    const missing = this.#missingResourcesOf(part)
+    const tables = this.#openTables(part, from)
     try {
       for await (const blocks of part.blocks(from)) {
         for (const block of blocks) {
-          if (signal?.aborted) return
-          const { height } = block
-          if (!importCoverage.wants(BigInt(height))) {
-            if (before?.height === BigInt(height)) refuseOtherNetwork(block, before, part.name)
-            heldBlocks++
-            importCoverage.passOver(BigInt(height), BigInt(height))
-            continue
-          }
-          const rows = {} as Record<keyof BlockRows, SourceRow[]>
-          for (const { name, queue } of tables) rows[name] = queue ? await takeRows(queue, height) : []
-          importCoverage.add(block, missing, part.name)
-          batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
-          await batches.commitIfDue(importCoverage)
+          if (this.#options.signal?.aborted) return
+          if (this.#coverage.wants(BigInt(block.height)))
+            await this.#importBlock(part, block, tables, missing)
+          else this.#passOver(part, block)
         }
-        showProgress(blocks.at(-1)?.height ?? lowest)
+        this.#showProgress(blocks.at(-1)?.height ?? this.#lowest)
       }
     } finally {
       for (const { queue } of tables) await queue?.close()
     }
   }
 
-  async function importState(): Promise<void> {
+  /** The height from which a part is read: those below it are stored. */
+  #firstHeightOf(ends: { from: number; to: number }): number {
+    const before = this.#before
+    const wanted = this.#coverage.lowestWanted(ends.from)
+    // Includes the store's last block, whose time distinguishes networks with the same chain id.
+    const from = isKnown(before, ends) ? Math.min(wanted, Number(before.height)) : wanted
+    if (from > ends.from) {
+      const last = Math.min(from - 1, ends.to)
+      this.#coverage.passOver(BigInt(ends.from), BigInt(last))
+      this.#storedBlocks += last - ends.from + 1
+    }
+    return from
+  }
+
+  /** The resources that are missing in the blocks of a part: those that it has no table of, and state, which is written last. */
+  #missingResourcesOf(part: HistoryPart): string[] {
+    const missing: string[] = Object.keys(OF_STATE)
+    for (const [resource, query] of OF_BLOCKS) {
+      const reason = part.whyUnreadable(query)
+      if (reason === null) continue
+      missing.push(resource)
+      getOrInsert(this.#tally.missing, resource, () => reason)
+    }
+    return missing.sort()
+  }
+
+  #openTables(part: HistoryPart, from: number): OpenTable[] {
+    return (Object.entries(HISTORY) as [keyof BlockRows, TableQuery][]).map(([name, ofAll]) => {
+      const query =
+        name === 'payments' && part.whyUnreadable(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
+      const rows = () => part.history(query, from, (height) => this.#coverage.wants(BigInt(height)))
+      return { name, queue: part.whyUnreadable(query) === null ? new RowQueue(rows()) : null }
+    })
+  }
+
+  async #importBlock(
+    part: HistoryPart,
+    block: SourceBlock,
+    tables: readonly OpenTable[],
+    missing: readonly string[],
+  ): Promise<void> {
+    const rows = {} as Record<keyof BlockRows, SourceRow[]>
+    for (const { name, queue } of tables) rows[name] = queue ? await takeRows(queue, block.height) : []
+    this.#coverage.add(block, missing, part.name)
+    this.#batches.change(0, (batch) => writeBlock(batch, block, rows, this.#tally))
+    await this.#batches.commitIfDue(this.#coverage)
+  }
+
+  /** Passes over a block that is stored. */
+  #passOver(part: HistoryPart, block: SourceBlock): void {
+    const height = BigInt(block.height)
+    if (this.#before?.height === height) refuseOtherNetwork(block, this.#before, part.name)
+    this.#storedBlocks++
+    this.#coverage.passOver(height, height)
+  }
+
+  async #importState(): Promise<void> {
+    const { source, signal } = this.#options
     // Until its tables are written, a resource is missing in the blocks.
     const readable = Object.entries(OF_STATE).filter(([resource, tables]) => {
       const reason = tables.map((query) => source.whyUnreadable(query)).find((why) => why !== null)
-      if (reason !== undefined) getOrInsert(tally.missing, resource, () => reason)
+      if (reason !== undefined) getOrInsert(this.#tally.missing, resource, () => reason)
       return reason === undefined
     })
     await writeState({
       source,
-      importCoverage,
-      batches,
-      tally,
+      importCoverage: this.#coverage,
+      batches: this.#batches,
+      tally: this.#tally,
       signal,
-      onProgress: () => showProgress(highest),
+      onProgress: () => this.#showProgress(this.#highest),
     })
     if (signal?.aborted) return
-    for (const [resource] of readable) importCoverage.complete(resource)
-    if (importCoverage.coverage !== null) await batches.commitAll(importCoverage.coverage)
+    for (const [resource] of readable) this.#coverage.complete(resource)
+    if (this.#coverage.coverage !== null) await this.#batches.commitAll(this.#coverage.coverage)
   }
 
-  try {
-    for (const part of source.parts) if (!signal?.aborted) await importPart(part)
-    if (importCoverage.coverage === null && !signal?.aborted) {
-      throw new ImportError(`${source.name}: contains no blocks: there is nothing to import`)
+  /** The store's coverage as of the last commit. */
+  get #committed(): Coverage | null {
+    return this.#batches.committed ?? this.#before
+  }
+
+  #showProgress(height: number): void {
+    const { source, onProgress } = this.#options
+    const { source: name, bytesRead, rows: records } = source.progress
+    const heights = this.#highest - this.#lowest
+    const share = heights > 0 ? Math.min(1, Math.max(0, (height - this.#lowest) / heights)) : 1
+    onProgress?.({ source: name, bytesRead, bytesTotal: null, records, share, coverage: this.#committed })
+  }
+
+  #report(): ImportResult['report'] {
+    const { source, signal } = this.#options
+    const { withoutBlock } = source.progress
+    if (withoutBlock > 0) this.#tally.leaveOut('its block is not in the source', withoutBlock)
+    const coverage = this.#committed
+    return {
+      source: source.name,
+      chainId: source.chainId,
+      blocks: this.#batches.committedBlocks,
+      heldBlocks: this.#storedBlocks,
+      rows: this.#batches.rows,
+      rowsRead: source.progress.rows,
+      leftOut: this.#tally.leftOut,
+      first: this.#tally.firstTimes(),
+      notImported: [...this.#tally.missing].map(([resource, reason]) => ({ resource, reason })),
+      ...reportOfCoverage(coverage),
+      imported: (coverage?.imported ?? []).map(importedText),
+      seconds: (performance.now() - this.#startedAt) / 1000,
+      interrupted: signal?.aborted ?? false,
     }
-    if (!signal?.aborted) await importState()
-  } catch (error) {
-    if (!(signal?.aborted && error === signal.reason)) failure = error as Error
   }
-  failure = await batches.finish(
-    failure,
-    failure instanceof ImportError,
-    importCoverage.coverage,
-    options.signal,
-  )
-  const coverage = batches.committed ?? before
-  if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
-  const { withoutBlock } = source.progress
-  if (withoutBlock > 0) tally.leaveOut('its block is not in the source', withoutBlock)
-  const report: ImportResult['report'] = {
-    source: source.name,
-    chainId: source.chainId,
-    blocks: batches.committedBlocks,
-    heldBlocks,
-    rows: batches.rows,
-    rowsRead: source.progress.rows,
-    leftOut: tally.leftOut,
-    first: tally.firstTimes(),
-    notImported: [...tally.missing].map(([resource, reason]) => ({ resource, reason })),
-    ...reportOfCoverage(coverage),
-    imported: (coverage?.imported ?? []).map(importedText),
-    seconds: (performance.now() - startedAt) / 1000,
-    interrupted: signal?.aborted ?? false,
-  }
-  return { report, failure }
 }
 
+/** A table of a source's history, and its rows in the order of blocks; null if the source does not have it. */
+type OpenTable = { name: keyof BlockRows; queue: RowQueue<HistoryRow> | null }
+
+/** The first height of a source, and its last. */
 function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
   const ends = parts.flatMap((part) => (part.ends === null ? [] : [part.ends]))
   return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]

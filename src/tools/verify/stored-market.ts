@@ -8,6 +8,7 @@ import type {
 } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { PrunedBefore } from '#core/store/queries/holdings'
+import type { TextCell } from '#core/store/schema/tables'
 import { rowsUnder, tableOf } from '#core/store/schema/tables'
 import type { TableReader } from '#core/store/table-reader'
 import { type NamedRow, namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
@@ -60,72 +61,111 @@ type StoredPoint = { event: FundingPeriodDataPointEvent; position: EventPosition
  * read. It passes the stored events on in the order of the stream; at most the points of two periods are in memory. Only
  * the last event of an ended period is stored. It began right after the end of the previous period, in the same block.
  */
-export async function verifyStoredMarket(
-  { reader, stream, marketId, number, method, tally, parametersOf, signal }: StoredMarketOptions,
-  only: bigint | null,
-): Promise<void> {
-  const { gaps, pruned } = stream
-  const run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
-  const auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsUnder(marketId), signal))
-  /** The previous period; null if its end is not stored. */
-  let ended: StoredPeriod | null = null
-  /** The height of the last event; null before the first. */
-  let lastHeight: bigint | null = null
-  /** Whether the market's opening auction was seen, and nothing has been missing since. */
-  let sawOpeningAuction = false
+export async function verifyStoredMarket(options: StoredMarketOptions, only: bigint | null): Promise<void> {
+  await new StoredMarketRun(options).verify(only)
+}
 
-  async function takePeriod(
+/** Follows the stored events of one market, and passes them on to a {@link MarketRun}. */
+class StoredMarketRun {
+  readonly #options: StoredMarketOptions
+  readonly #run: MarketRun
+  readonly #auctions: RowQueue<TextCell[]>
+  /** The previous period; null if its end is not stored. */
+  #ended: StoredPeriod | null = null
+  /** The height of the last event; null before the first. */
+  #lastHeight: bigint | null = null
+  /** Whether the market's opening auction was seen, and nothing has been missing since. */
+  #sawOpeningAuction = false
+
+  constructor(options: StoredMarketOptions) {
+    const { reader, marketId, method, tally, parametersOf, signal } = options
+    this.#options = options
+    this.#run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
+    this.#auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsUnder(marketId), signal))
+  }
+
+  /** @param only the one period to judge; null for all */
+  async verify(only: bigint | null): Promise<void> {
+    const { reader, marketId, number, signal } = this.#options
+    const periods = new RowQueue(walkTable(reader, PERIODS, rowsUnder(marketId), signal))
+    const spans = new RowQueue(walkTable(reader, SPANS, rowsUnder(number ?? '-1'), signal))
+    for (;;) {
+      const periodRow = await periods.next()
+      const spanRow = await spans.next()
+      if (periodRow === null && spanRow === null) return
+      const period = periodRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, periodRow))
+      const span = spanRow === null ? null : namedRow(SPANS, spanRow)
+      const seqs = [period?.event.seq, span === null ? undefined : BigInt(span.seq!)]
+      const seq = seqs.filter((value) => value !== undefined).reduce((a, b) => (a < b ? a : b))
+      if (only !== null && seq > only) return
+      const isPeriods = period?.event.seq === seq
+      const isSpans = span !== null && BigInt(span.seq!) === seq
+      if (isPeriods) periods.drop()
+      if (isSpans) spans.drop()
+      if (only === null || seq === 0n || seq + 1n >= only) {
+        const nextRow = await periods.next()
+        const next = nextRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, nextRow))
+        await this.#takePeriod(seq, isPeriods ? period : null, isSpans ? span : null, next)
+      } else if (isPeriods) {
+        // This finds the auctions that are still in progress when the next period begins.
+        await this.#open(period, [])
+      }
+      this.#ended = isPeriods && period.event.end !== null ? period : null
+    }
+  }
+
+  async #takePeriod(
     seq: bigint,
     period: StoredPeriod | null,
     span: NamedRow | null,
     next: StoredPeriod | null,
   ): Promise<void> {
     if (period === null) {
-      tally.twaps.addUnknown('dataPoints', seq, Number(span!.points), 'events missing')
-      forget()
+      this.#options.tally.twaps.addUnknown('dataPoints', seq, Number(span!.points), 'events missing')
+      this.#forget()
       return
     }
-    const points = span === null ? [] : await readPoints(seq, span)
-    const opening = await open(period, points)
+    const points = span === null ? [] : await this.#readPoints(seq, span)
+    const opening = await this.#open(period, points)
     const { event, position } = period
     const end = event.end !== null ? position : next?.event.end === null ? next.position : null
     for (const point of points) {
-      await takeAuctionsWhile((auction) => isBefore(auction, point.position))
-      const isComplete = reach(point.position.height)
+      await this.#takeAuctionsWhile((auction) => isBefore(auction, point.position))
+      const isComplete = this.#reach(point.position.height)
       const isWithin =
         !isBeforeOpening(point.position, opening) && (end === null || !isBefore(end, point.position))
-      if (isComplete && isWithin) run.point(point.event, point.position)
-      else tally.twaps.addUnknown('dataPoints', seq, 1, reasonAt(point.position.height))
+      if (isComplete && isWithin) this.#run.point(point.event, point.position)
+      else this.#options.tally.twaps.addUnknown('dataPoints', seq, 1, this.#reasonAt(point.position.height))
     }
     if (event.end === null) return
-    await takeAuctionsWhile((auction) => isBefore(auction, position))
-    reach(position.height)
-    run.close(event, position)
+    await this.#takeAuctionsWhile((auction) => isBefore(auction, position))
+    this.#reach(position.height)
+    this.#run.close(event, position)
   }
 
   /** Begins a period, if its beginning was seen for certain. Returns where it begins. */
-  async function open(
-    { event, position }: StoredPeriod,
-    points: readonly StoredPoint[],
-  ): Promise<PeriodOpening> {
+  async #open({ event, position }: StoredPeriod, points: readonly StoredPoint[]): Promise<PeriodOpening> {
     const isStored = event.end === null
     // The core begins a period at the time at which it ends the previous one.
-    const follows = ended !== null && ended.event.seq + 1n === event.seq && ended.event.end === event.start
+    const follows =
+      this.#ended !== null &&
+      this.#ended.event.seq + 1n === event.seq &&
+      this.#ended.event.end === event.start
     const before = points[0]?.position ?? position
     const opening: PeriodOpening = isStored
       ? { side: 'at', event: position }
       : follows
-        ? { side: 'after', event: ended!.position }
+        ? { side: 'after', event: this.#ended!.position }
         : { side: 'before', event: before }
-    await takeAuctionsWhile((auction) => isBeforeOpening(auction, opening))
-    const isComplete = reach(opening.event.height)
-    if (!isComplete || !(isStored || follows || (event.seq === 0n && sawTheBeginning(event, points)))) {
+    await this.#takeAuctionsWhile((auction) => isBeforeOpening(auction, opening))
+    const isComplete = this.#reach(opening.event.height)
+    if (!isComplete || !(isStored || follows || (event.seq === 0n && this.#sawTheBeginning(event, points)))) {
       // The period may have begun before the store did, or within missing events.
-      forget(isComplete ? 'events missing' : reasonAt(opening.event.height))
+      this.#forget(isComplete ? 'events missing' : this.#reasonAt(opening.event.height))
       return opening
     }
     const opened = isStored ? event : { ...event, end: null, internalTwap: null, externalTwap: null }
-    run.open(opened, opening.event, { isStored, doubts: doubtsOf(event, opening, points) })
+    this.#run.open(opened, opening.event, { isStored, doubts: this.#doubtsOf(event, opening, points) })
     return opening
   }
 
@@ -133,23 +173,25 @@ export async function verifyStoredMarket(
    * Whether everything of the market is stored from before its first period on, and the first point, which the core sends
    * when that period begins, has not been pruned.
    */
-  function sawTheBeginning({ start }: FundingPeriodEvent, [first]: readonly StoredPoint[]): boolean {
+  #sawTheBeginning({ start }: FundingPeriodEvent, [first]: readonly StoredPoint[]): boolean {
+    const { first: firstBlock, gaps, pruned } = this.#options.stream
     const isUnpruned =
       pruned === null ||
       (pruned.height === null && first?.event.source === 2 && first.event.timestamp <= start)
-    const isFromTheStart = stream.first <= 1n && !gaps.some(({ from }) => from <= lastHeight!)
-    return isUnpruned && (sawOpeningAuction || isFromTheStart)
+    const isFromTheStart = firstBlock <= 1n && !gaps.some(({ from }) => from <= this.#lastHeight!)
+    return isUnpruned && (this.#sawOpeningAuction || isFromTheStart)
   }
 
   /**
    * Why points of the external and the internal source may be missing: they may be pruned. None are missing if the period
    * began after the bound, and the last point before it, which was carried over, is still stored.
    */
-  function doubtsOf(
+  #doubtsOf(
     { start }: FundingPeriodEvent,
     opening: PeriodOpening,
     points: readonly StoredPoint[],
   ): SourceDoubts {
+    const { pruned } = this.#options.stream
     const doubt = (source: 1 | 2): UnknownReason | null => {
       if (pruned === null) return null
       const { timestamp, height } = pruned
@@ -164,61 +206,64 @@ export async function verifyStoredMarket(
   }
 
   /** Takes the next auctions as long as their positions are early enough. */
-  async function takeAuctionsWhile(isEarlyEnough: (auction: EventPosition) => boolean): Promise<void> {
+  async #takeAuctionsWhile(isEarlyEnough: (auction: EventPosition) => boolean): Promise<void> {
     for (;;) {
-      const row = auctions.head() ?? (await auctions.next())
+      const row = this.#auctions.head() ?? (await this.#auctions.next())
       if (row === null) return
       const named = namedRow(AUCTIONS, row)
       const position = positionOfRow(named)
       if (!isEarlyEnough(position)) return
-      auctions.drop()
-      if (!reach(position.height)) continue
-      const event = storedAuction(marketId, named)
-      if (event.openingAuction) sawOpeningAuction = true
-      run.auction(event)
+      this.#auctions.drop()
+      if (!this.#reach(position.height)) continue
+      const event = storedAuction(this.#options.marketId, named)
+      if (event.openingAuction) this.#sawOpeningAuction = true
+      this.#run.auction(event)
     }
   }
 
   /**
    * Continues to a height, and forgets everything if events are missing on the way. Returns false for an incomplete block.
    */
-  function reach(height: bigint): boolean {
-    const from = lastHeight ?? height
-    lastHeight = height
+  #reach(height: bigint): boolean {
+    const from = this.#lastHeight ?? height
+    this.#lastHeight = height
     if (!hasBlock(height)) {
-      forget('imported')
+      this.#forget('imported')
       return false
     }
+    const { gaps } = this.#options.stream
     const first = firstGapFrom(gaps, from)
     if (gaps[first] === undefined || gaps[first].from > height) return true
     const end = firstGapFrom(gaps, height)
     const last = gaps[end]
     const isComplete = last === undefined || last.from > height
     const passed = gaps.slice(first, isComplete ? end : end + 1)
-    forget(passed.some(({ kind }) => kind === 'imported') ? 'imported' : 'events missing')
+    this.#forget(passed.some(({ kind }) => kind === 'imported') ? 'imported' : 'events missing')
     return isComplete
   }
 
   /** Why results in an incomplete block are unknown. */
-  function reasonAt(height: bigint): UnknownReason {
+  #reasonAt(height: bigint): UnknownReason {
+    const { gaps } = this.#options.stream
     const gap = gaps[firstGapFrom(gaps, height)]
     const isImported = !hasBlock(height) || (gap?.kind === 'imported' && gap.from <= height)
     return isImported ? 'imported' : 'events missing'
   }
 
-  function forget(reason: UnknownReason = 'events missing'): void {
-    run.forget(reason)
-    sawOpeningAuction = false
+  #forget(reason: UnknownReason = 'events missing'): void {
+    this.#run.forget(reason)
+    this.#sawOpeningAuction = false
   }
 
   /** The points of a period, in the order of the stream. */
-  async function readPoints(
-    seq: bigint,
-    { first_timestamp, last_timestamp }: NamedRow,
-  ): Promise<StoredPoint[]> {
+  async #readPoints(seq: bigint, { first_timestamp, last_timestamp }: NamedRow): Promise<StoredPoint[]> {
+    const { reader, marketId, number, signal } = this.#options
     const points: StoredPoint[] = []
     for (const source of ['0', '1', '2']) {
-      const range = { after: [number, source, first_timestamp!], upTo: [number, source, last_timestamp!] }
+      const range = {
+        after: [number, source, first_timestamp!],
+        upTo: [number, source, last_timestamp!],
+      }
       for await (const chunk of walkTable(reader, POINTS, range, signal)) {
         for (const row of chunk) {
           const named = namedRow(POINTS, row)
@@ -227,32 +272,6 @@ export async function verifyStoredMarket(
       }
     }
     return points.sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
-  }
-
-  const periods = new RowQueue(walkTable(reader, PERIODS, rowsUnder(marketId), signal))
-  const spans = new RowQueue(walkTable(reader, SPANS, rowsUnder(number ?? '-1'), signal))
-  for (;;) {
-    const periodRow = await periods.next()
-    const spanRow = await spans.next()
-    if (periodRow === null && spanRow === null) return
-    const period = periodRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, periodRow))
-    const span = spanRow === null ? null : namedRow(SPANS, spanRow)
-    const seqs = [period?.event.seq, span === null ? undefined : BigInt(span.seq!)]
-    const seq = seqs.filter((value) => value !== undefined).reduce((a, b) => (a < b ? a : b))
-    if (only !== null && seq > only) return
-    const isPeriods = period?.event.seq === seq
-    const isSpans = span !== null && BigInt(span.seq!) === seq
-    if (isPeriods) periods.drop()
-    if (isSpans) spans.drop()
-    if (only === null || seq === 0n || seq + 1n >= only) {
-      const nextRow = await periods.next()
-      const next = nextRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, nextRow))
-      await takePeriod(seq, isPeriods ? period : null, isSpans ? span : null, next)
-    } else if (isPeriods) {
-      // This finds the auctions that are still in progress when the next period begins.
-      await open(period, [])
-    }
-    ended = isPeriods && period.event.end !== null ? period : null
   }
 }
 
