@@ -19,7 +19,7 @@ export type SpanRules = {
   allowances: Allowances<Pair<NamedRow>>
 }
 
-type SpanCheck = {
+export type SpanCheck = {
   /** Registers a market, so that its spans are compared even without points. */
   expect(market: TextCell): Map<bigint, SpanTimes>
   add(point: NamedRow): void

@@ -13,9 +13,9 @@ import {
 } from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type StoreAdmin, StoreError } from '#core/store/store'
-import { allRows, namedRow, walkTable } from '#core/store/walk-table'
+import { allRows, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
 import { checkSeries } from './check-series.ts'
-import { createSpanCheck, type SpanRules } from './check-spans.ts'
+import { createSpanCheck, type SpanCheck, type SpanRules } from './check-spans.ts'
 import { compareKeys, describeRow } from './compare-tables.ts'
 import { type Checking, Problems } from './problems.ts'
 import { faultsOfRow, hasUnknownPosition } from './row-rules.ts'
@@ -77,7 +77,7 @@ async function checkTables(
   check: StoreCheck,
   onStep: (what: string) => void,
 ): Promise<void> {
-  const { reader, problems, signal } = checking
+  const { reader, problems } = checking
   const { notes, rows } = check
   onStep('lengths of texts')
   if (!(await checkLengths(checking))) {
@@ -87,59 +87,114 @@ async function checkTables(
   }
   const heights = await checkStream(checking)
   const markets = new Set<TextCell>((await allRows(reader, tableOf('markets'))).map(([number]) => number!))
-  const lists = new Set<TextCell>()
-  const spans = createSpanCheck(PERIOD_SPANS, checking)
-  const spansOfBlocks = createSpanCheck(BLOCK_SPANS, checking)
-  const withPoints = new Set<TextCell>()
-  let unknownPositions = 0
+  const rowsCheck = new RowsCheck(checking, heights, markets)
   for (const table of TABLES) {
     onStep(table.name)
-    let before: readonly TextCell[] | null = null
-    rows[table.name] = 0
-    for await (const chunk of walkTable(reader, table, {}, signal)) {
-      rows[table.name]! += chunk.length
-      for (const row of chunk) {
-        const named = namedRow(table, row)
-        const faults = faultsOfRow(table, named)
-        if (before !== null && compareKeys(table, before, row) >= 0) {
-          faults.push('its key does not follow the one before')
-        }
-        before = row
-        if (hasUnknownPosition(named)) unknownPositions++
-        const hasBlock = hasPositions(table) && !hasUnknownPosition(named)
-        const fault = hasBlock ? heightFault(BigInt(named.height!), heights) : null
-        if (fault !== null) faults.push(fault)
-        if (named.market !== undefined && !markets.has(named.market)) {
-          faults.push(`there is no market ${named.market}`)
-        }
-        if (table.name === 'liquidity_provider_lists') lists.add(named.market_id!)
-        if (table.name === 'liquidity_providers' && !lists.has(named.market_id!)) {
-          faults.push('its market has no list of providers')
-        }
-        for (const what of faults) problems.add(describeRow(table, row), what)
-        if (table.name !== 'funding_period_data_points') continue
-        if (!withPoints.has(named.market!)) await spans.compare()
-        withPoints.add(named.market!)
-        spans.add(named)
-        if (hasBlock) spansOfBlocks.add(named)
-      }
-      await spansOfBlocks.compare()
-    }
-    await spans.compare()
+    await rowsCheck.checkTable(table, rows)
   }
-  if (unknownPositions > 0) {
-    notes.push(`${count(unknownPositions)} rows come from unknown blocks before the imported ones`)
+  if (rowsCheck.unknownPositions > 0) {
+    notes.push(`${count(rowsCheck.unknownPositions)} rows come from unknown blocks before the imported ones`)
   }
   let series = 0
   for (const number of markets) series += await checkSeries(checking, number)
   const astray = rows.funding_period_series! - series
   if (astray > 0)
     problems.add('funding_period_series', `${astray} rows of unknown markets, sources or lengths`)
-  for (const market of markets) if (!withPoints.has(market)) spans.expect(market)
-  await spans.compare()
+  await rowsCheck.finish()
   if (heights !== null) return
   for (const [name, count] of Object.entries(rows)) {
     if (count > 0) problems.add(name, `${count} rows, although the store has ingested no block`)
+  }
+}
+
+/** Checks rows for themselves and against rows of other tables, table by table in the order of {@link TABLES}. */
+class RowsCheck {
+  readonly #checking: Checking
+  readonly #heights: Heights | null
+  readonly #markets: ReadonlySet<TextCell>
+  /** Markets with a list of providers. */
+  readonly #lists = new Set<TextCell>()
+  /** Markets with data points. */
+  readonly #withPoints = new Set<TextCell>()
+  readonly #spans: SpanCheck
+  readonly #spansOfBlocks: SpanCheck
+  /** What is checked only of some tables: the faults of a row. */
+  readonly #checks: Readonly<Record<string, (row: NamedRow) => string[]>>
+  /** Rows from unknown blocks, so far. */
+  unknownPositions = 0
+
+  /** @param heights null for a store without blocks */
+  constructor(checking: Checking, heights: Heights | null, markets: ReadonlySet<TextCell>) {
+    this.#checking = checking
+    this.#heights = heights
+    this.#markets = markets
+    this.#spans = createSpanCheck(PERIOD_SPANS, checking)
+    this.#spansOfBlocks = createSpanCheck(BLOCK_SPANS, checking)
+    this.#checks = {
+      liquidity_provider_lists: ({ market_id }) => {
+        this.#lists.add(market_id!)
+        return []
+      },
+      liquidity_providers: ({ market_id }) =>
+        this.#lists.has(market_id!) ? [] : ['its market has no list of providers'],
+    }
+  }
+
+  /** Checks all rows of a table, and counts them in `rows`: also if the table cannot be read to its end. */
+  async checkTable(table: Table, rows: Record<string, number>): Promise<void> {
+    const { reader, problems, signal } = this.#checking
+    const isOfPoints = table.name === 'funding_period_data_points'
+    rows[table.name] = 0
+    let before: readonly TextCell[] | null = null
+    for await (const chunk of walkTable(reader, table, {}, signal)) {
+      rows[table.name]! += chunk.length
+      for (const row of chunk) {
+        const named = namedRow(table, row)
+        for (const fault of this.#faultsOf(table, named, before, row)) {
+          problems.add(describeRow(table, row), fault)
+        }
+        before = row
+        if (isOfPoints) await this.#addPoint(named)
+      }
+      await this.#spansOfBlocks.compare()
+    }
+    await this.#spans.compare()
+  }
+
+  /** Compares what is left once all tables have been checked. */
+  async finish(): Promise<void> {
+    for (const market of this.#markets) if (!this.#withPoints.has(market)) this.#spans.expect(market)
+    await this.#spans.compare()
+  }
+
+  #faultsOf(
+    table: Table,
+    named: NamedRow,
+    before: readonly TextCell[] | null,
+    row: readonly TextCell[],
+  ): string[] {
+    const faults = faultsOfRow(table, named)
+    if (before !== null && compareKeys(table, before, row) >= 0) {
+      faults.push('its key does not follow the one before')
+    }
+    if (hasUnknownPosition(named)) this.unknownPositions++
+    else if (hasPositions(table)) {
+      const fault = heightFault(BigInt(named.height!), this.#heights)
+      if (fault !== null) faults.push(fault)
+    }
+    if (named.market !== undefined && !this.#markets.has(named.market)) {
+      faults.push(`there is no market ${named.market}`)
+    }
+    faults.push(...(this.#checks[table.name]?.(named) ?? []))
+    return faults
+  }
+
+  /** Counts a data point for the spans of its period and of its blocks. Points are in the order of markets. */
+  async #addPoint(point: NamedRow): Promise<void> {
+    if (!this.#withPoints.has(point.market!)) await this.#spans.compare()
+    this.#withPoints.add(point.market!)
+    this.#spans.add(point)
+    if (!hasUnknownPosition(point)) this.#spansOfBlocks.add(point)
   }
 }
 

@@ -189,7 +189,7 @@ async function compareRowsOf(
     describe: (pair) => pair,
     allowances: {
       lost: (pair) => isLost(compared, pair),
-      notCovered: async (pair) => !(await isCovered(compared, pair)),
+      notCovered: async (pair) => (await coverOf(compared, pair)) !== 'covered',
     },
   }
   const { same, notCovered, lost } = before
@@ -273,16 +273,31 @@ async function* inOrder(
   if (group.length > 0) yield whole()
 }
 
-/** Whether a differing or missing row is from a block that both sides cover. */
-async function isCovered(
+/** Whether both sides cover a differing or missing row, or why one of them need not have it. */
+type Cover =
+  | 'covered'
+  /** The side without it has pruned rows, and has had none before it. */
+  | 'pruned'
+  /** Its block is not one of those that both sides cover. */
+  | 'outside the common blocks'
+  /** The side without it may have imported its block without it. */
+  | 'imported'
+  /** Its block is unknown; one side has had no row before it, and the sides begin at different heights. */
+  | 'before the first rows'
+  /** Its block is unknown, and the side without it has gaps. */
+  | 'maybe in a gap'
+  /** Its block is unknown, and its time is near the end of a side. */
+  | 'near the end'
+
+async function coverOf(
   { a, b, heights, resource, marketId, atHeight }: RowsCompared,
   { a: left, b: right, isBeforeFirst }: Pair<ComparedRow>,
-): Promise<boolean> {
-  if (atHeight !== null) return true
+): Promise<Cover> {
+  if (atHeight !== null) return 'covered'
   const { key } = (left ?? right)!
   const isMissingInOne = left === null || right === null
   const incomplete = left === null ? a : b
-  if (isBeforeFirst && incomplete.coverage.isPruned) return false
+  if (isBeforeFirst && incomplete.coverage.isPruned) return 'pruned'
   const isImported = (height: bigint) => [a, b].some(({ coverage }) => isWithin(coverage.imported, height))
   const blocks: (bigint | null)[] =
     resource.key[0]!.column === BLOCK_COLUMN
@@ -293,17 +308,17 @@ async function isCovered(
         ])
   const known = blocks.filter((height) => height !== null)
   if (known.length > 0) {
-    if (!known.every((height) => isWithin(heights, height))) return false
-    return !(isMissingInOne && known.some(isImported))
+    if (!known.every((height) => isWithin(heights, height))) return 'outside the common blocks'
+    return isMissingInOne && known.some(isImported) ? 'imported' : 'covered'
   }
   // If its block is unknown, its time decides.
   const [first] = a.coverage.heights
   const [other] = b.coverage.heights
-  if (isBeforeFirst && first!.from !== other!.from) return false
-  if (isMissingInOne && hasGap(incomplete.coverage.heights)) return false
-  if (!resource.dateRange) return true
+  if (isBeforeFirst && first!.from !== other!.from) return 'before the first rows'
+  if (isMissingInOne && hasGap(incomplete.coverage.heights)) return 'maybe in a gap'
+  if (!resource.dateRange) return 'covered'
   const ends = [a, b].map(({ coverage }) => coverage.timestamp).filter((time) => time !== null)
-  return ends.every((end) => (key[0] as bigint) <= end - LATE_NS)
+  return ends.every((end) => (key[0] as bigint) <= end - LATE_NS) ? 'covered' : 'near the end'
 }
 
 function hasGap(heights: readonly HeightRange[]): boolean {
