@@ -4,9 +4,9 @@ import { METADATA, readMetadata, refuseTar } from './segment-metadata.ts'
 import type { SegmentName } from './segment-name.ts'
 import { readEntryRows, readHeaderLines } from './segment-tables.ts'
 import type { SortingDatabase } from './sorting-database.ts'
-import type { HistoryPart, SourceProgress, SourceRow, TableQuery } from './source.ts'
+import type { HistoryPart, HistoryRow, SourceBlock, SourceProgress, SourceRow, TableQuery } from './source.ts'
 import { BLOCK_TIME, BLOCKS, HISTORY, STATE } from './tables.ts'
-import { readZipDirectory } from './zip-file.ts'
+import { readZipDirectory, type ZipDirectory } from './zip-file.ts'
 
 /**
  * The entry of a table: `history` has the rows with times from the segment's first block on, `currentstate` the whole table
@@ -56,46 +56,12 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   refuseTar(path)
   const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.includes(entry))
   const name = await readMetadata(path, zip)
-  const columns = await readHeaderLines(path, zip)
-  const whyUnreadable = (query: TableQuery): string | null => {
-    const entry = entryOf(query)
-    const known = columns.get(entry)
-    if (known === undefined) return `${path} has no entry ${entry}`
-    const missing = columnsOf(query).find((column) => !known.includes(column))
-    if (missing !== undefined) return `${path}: ${entry} has no column ${missing}`
-    const needed = query.needs ?? query.besides?.query
-    return needed === undefined ? null : whyUnreadable(needed)
-  }
-  const read = (query: TableQuery, onRow: (textOf: TextOf) => void) => {
-    const known = columns.get(entryOf(query))!
-    const places = columnsOf(query).map((column) => known.indexOf(column))
-    return readEntryRows(path, zip, entryOf(query), options, (row) =>
-      onRow((column) => row.field(places[column]!)),
-    )
-  }
-  const cannotRead = whyUnreadable(BLOCKS)
+  const tables = new SegmentTables(path, zip, await readHeaderLines(path, zip), options)
+  const cannotRead = tables.whyUnreadable(BLOCKS)
   if (cannotRead !== null) {
     throw new ImportError(
       `${cannotRead}: a segment cannot be imported without its blocks. Copy the segment again`,
     )
-  }
-  const { sorting } = options
-  /** The wanted heights, from `from` on, at which a table has rows. */
-  const heightsOf = async (query: TableQuery, from: number, isWanted: (height: number) => boolean) => {
-    const heights = new Set<number>()
-    await readToEnd(
-      read(query, (textOf) => {
-        const height = sorting.heightOf(microsecondsOf(textOf(query.columns.length)))
-        if (height !== null && height >= from && isWanted(height)) heights.add(height)
-      }),
-    )
-    return heights
-  }
-  let areBlocksRead = false
-  const readBlocks = async () => {
-    if (areBlocksRead) return
-    await sortBlocks(path, name, sorting, (onRow) => readToEnd(read(BLOCKS, onRow)))
-    areBlocksRead = true
   }
   return {
     ...name,
@@ -103,46 +69,139 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     historyBytes: zip.names
       .filter((entry) => SORTED_ENTRIES.includes(entry))
       .reduce((sum, entry) => sum + zip.size(entry), 0),
-    whyUnreadable,
-    async *currentState(query) {
-      let rows: SourceRow[] = []
-      const add = (textOf: TextOf) => rows.push(columnsOf(query).map((_, column) => textOf(column)))
-      for await (const _ of read(query, add)) {
-        if (rows.length > 0) yield rows
-        rows = []
-      }
-    },
-    part: {
-      name: path,
-      ends: { from: name.from, to: name.to },
-      whyUnreadable,
-      async *blocks(from) {
-        await readBlocks()
-        yield* sorting.blocks(from)
-      },
-      async *history(query, from, isWanted) {
-        await readBlocks()
-        const { columns: wanted, besides } = query
-        const heights = besides === undefined ? null : await heightsOf(besides.query, from, isWanted)
-        // This is the largest table of a segment, and most segments have nothing to read in it.
-        if (heights?.size === 0) return
-        const sorter = sorting.sorter(query.table, wanted.length, query.hasLists)
-        await readToEnd(
-          read(query, (textOf) => {
-            const height = sorter.heightOf(microsecondsOf(textOf(wanted.length)))
-            if (height === null) {
-              if (!query.isInState) options.progress.withoutBlock++
-            } else if (heights === null ? height >= from && isWanted(height) : heights.has(height)) {
-              sorter.add(
-                height,
-                wanted.map((_, column) => textOf(column)),
-              )
-            }
-          }),
-        )
-        yield* sorter.sorted()
-      },
-    },
+    whyUnreadable: (query) => tables.whyUnreadable(query),
+    currentState: (query) => tables.currentState(query),
+    part: new SegmentHistory(path, name, tables, options),
+  }
+}
+
+/** The tables of a segment's file, in the order of the file. */
+class SegmentTables {
+  readonly #path: string
+  readonly #zip: ZipDirectory
+  /** The names of each entry's columns. */
+  readonly #columns: ReadonlyMap<string, readonly string[]>
+  readonly #options: SegmentOptions
+
+  constructor(
+    path: string,
+    zip: ZipDirectory,
+    columns: ReadonlyMap<string, readonly string[]>,
+    options: SegmentOptions,
+  ) {
+    this.#path = path
+    this.#zip = zip
+    this.#columns = columns
+    this.#options = options
+  }
+
+  /** Why a table cannot be read; null if it can. */
+  whyUnreadable(query: TableQuery): string | null {
+    const entry = entryOf(query)
+    const known = this.#columns.get(entry)
+    if (known === undefined) return `${this.#path} has no entry ${entry}`
+    const missing = columnsOf(query).find((column) => !known.includes(column))
+    if (missing !== undefined) return `${this.#path}: ${entry} has no column ${missing}`
+    const needed = query.needs ?? query.besides?.query
+    return needed === undefined ? null : this.whyUnreadable(needed)
+  }
+
+  /** Reads a table, and calls `onRow` with each of its rows. Yields after each piece of the file. */
+  read(query: TableQuery, onRow: (textOf: TextOf) => void): AsyncGenerator<void, void, undefined> {
+    const known = this.#columns.get(entryOf(query))!
+    const indexes = columnsOf(query).map((column) => known.indexOf(column))
+    return readEntryRows(this.#path, this.#zip, entryOf(query), this.#options, (row) =>
+      onRow((column) => row.field(indexes[column]!)),
+    )
+  }
+
+  async *currentState(query: TableQuery): AsyncGenerator<SourceRow[], void, undefined> {
+    let rows: SourceRow[] = []
+    const add = (textOf: TextOf) => rows.push(columnsOf(query).map((_, column) => textOf(column)))
+    for await (const _ of this.read(query, add)) {
+      if (rows.length > 0) yield rows
+      rows = []
+    }
+  }
+}
+
+/** The history in a segment, sorted by block. */
+class SegmentHistory implements HistoryPart {
+  readonly name: string
+  readonly ends: { from: number; to: number }
+  readonly #segment: SegmentName
+  readonly #tables: SegmentTables
+  readonly #options: SegmentOptions
+  #areBlocksRead = false
+
+  constructor(path: string, segment: SegmentName, tables: SegmentTables, options: SegmentOptions) {
+    this.name = path
+    this.ends = { from: segment.from, to: segment.to }
+    this.#segment = segment
+    this.#tables = tables
+    this.#options = options
+  }
+
+  whyUnreadable(query: TableQuery): string | null {
+    return this.#tables.whyUnreadable(query)
+  }
+
+  async *blocks(from: number): AsyncGenerator<readonly SourceBlock[], void, undefined> {
+    await this.#readBlocks()
+    yield* this.#options.sorting.blocks(from)
+  }
+
+  async *history(
+    query: TableQuery,
+    from: number,
+    isWanted: (height: number) => boolean,
+  ): AsyncGenerator<readonly HistoryRow[], void, undefined> {
+    await this.#readBlocks()
+    const { sorting, progress } = this.#options
+    const { columns: wanted, besides } = query
+    const heights = besides === undefined ? null : await this.#heightsOf(besides.query, from, isWanted)
+    // This is the largest table of a segment, and most segments have nothing to read in it.
+    if (heights?.size === 0) return
+    const sorter = sorting.sorter(query.table, wanted.length, query.hasLists)
+    await readToEnd(
+      this.#tables.read(query, (textOf) => {
+        const height = sorter.heightOf(microsecondsOf(textOf(wanted.length)))
+        if (height === null) {
+          if (!query.isInState) progress.withoutBlock++
+        } else if (heights === null ? height >= from && isWanted(height) : heights.has(height)) {
+          sorter.add(
+            height,
+            wanted.map((_, column) => textOf(column)),
+          )
+        }
+      }),
+    )
+    yield* sorter.sorted()
+  }
+
+  /** The wanted heights, from `from` on, at which a table has rows. */
+  async #heightsOf(
+    query: TableQuery,
+    from: number,
+    isWanted: (height: number) => boolean,
+  ): Promise<Set<number>> {
+    const heights = new Set<number>()
+    await readToEnd(
+      this.#tables.read(query, (textOf) => {
+        const height = this.#options.sorting.heightOf(microsecondsOf(textOf(query.columns.length)))
+        if (height !== null && height >= from && isWanted(height)) heights.add(height)
+      }),
+    )
+    return heights
+  }
+
+  /** Sorts the blocks, by whose times rows have heights. */
+  async #readBlocks(): Promise<void> {
+    if (this.#areBlocksRead) return
+    await sortBlocks(this.name, this.#segment, this.#options.sorting, (onRow) =>
+      readToEnd(this.#tables.read(BLOCKS, onRow)),
+    )
+    this.#areBlocksRead = true
   }
 }
 
