@@ -8,7 +8,7 @@ import { emptyStore, invalidParameter, unavailable } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Limits } from '../http/limits.ts'
 import { acceptsGzip } from '../http/responses/negotiation.ts'
-import { fileAsked } from '../http/responses/ranges.ts'
+import { requestedPart } from '../http/responses/ranges.ts'
 import type { LongReads, OpenExport } from '../streams/long-reads.ts'
 import { ExportFile, NoTemporaryFileError } from './export-file.ts'
 import { ExportFiles } from './export-files.ts'
@@ -24,6 +24,8 @@ const MAX_EXPORT_MS = 15 * 60_000
  */
 const PARQUET_PART = 1 / 4
 
+export type ExportAnswersOptions = ExportOptions & { fileLimits: Limits['exportFiles'] }
+
 /** Answers requests for exports: small ones are written to a file first, others are sent while they are read. */
 export class ExportAnswers {
   readonly #longReads: LongReads
@@ -33,7 +35,7 @@ export class ExportAnswers {
   readonly #fileBytes: number
   readonly #noticeNoFile: (message: string) => void
 
-  constructor(options: ExportOptions & { fileLimits: Limits['exportFiles'] }) {
+  constructor(options: ExportAnswersOptions) {
     this.#longReads = options.longReads
     this.#log = options.log
     this.#running = new RunningExports(options)
@@ -53,7 +55,7 @@ export class ExportAnswers {
     const isZipped =
       method === 'GET' && format !== 'parquet' && headers.range === undefined && acceptsGzip(exchange.request)
     const file = isZipped ? null : await this.#fileOf(query, format, exchange)
-    if (file === null) return this.#sendRead(query, format, exchange, isZipped)
+    if (file === null) return this.#sendWhileReading(query, format, exchange, isZipped)
     try {
       await this.#sendFile(file, headOf(query, format), exchange)
     } finally {
@@ -76,8 +78,8 @@ export class ExportAnswers {
     // The connection is silent while the file is written.
     socket.setTimeout(0)
     try {
-      const make = (abandoned: AbortSignal) => this.#make(query, format, exchange.address, abandoned)
-      return await this.#files.ask(exchange.target, make, gone.signal)
+      const write = (abandoned: AbortSignal) => this.#writeFile(query, format, exchange.address, abandoned)
+      return await this.#files.ask(exchange.target, write, gone.signal)
     } finally {
       exchange.response.off('close', leave)
       socket.setTimeout(timeout)
@@ -87,7 +89,7 @@ export class ExportAnswers {
   /**
    * Writes all rows of a query to a file; null if they have more bytes than a file may have, or no file can be created.
    */
-  async #make(
+  async #writeFile(
     query: ExportQuery,
     format: ExportFormat,
     address: string,
@@ -130,16 +132,16 @@ export class ExportAnswers {
   async #sendFile(file: ExportFile, head: ExportHead, exchange: Exchange): Promise<void> {
     const { request, response, address } = exchange
     const { storeHead, size, tag } = file
-    const asked = fileAsked(request.method === 'GET' ? request.headers : {}, tag, size)
+    const part = requestedPart(request.method === 'GET' ? request.headers : {}, tag, size)
     const headers = { ...head, etag: tag, 'cache-control': 'no-cache', 'accept-ranges': 'bytes' }
-    if (asked === 'unchanged') {
+    if (part === 'unchanged') {
       exchange.begin(304, { storeHead, vary: 'Accept-Encoding', headers })
       response.end()
       return
     }
-    const range = asked === 'whole' ? { start: 0, end: size - 1 } : asked
-    const ofRange = asked === 'whole' ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${size}` }
-    exchange.begin(asked === 'whole' ? 200 : 206, {
+    const range = part === 'whole' ? { start: 0, end: size - 1 } : part
+    const ofRange = part === 'whole' ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${size}` }
+    exchange.begin(part === 'whole' ? 200 : 206, {
       storeHead,
       vary: 'Accept-Encoding',
       headers: { ...headers, ...ofRange, 'content-length': String(range.end + 1 - range.start) },
@@ -156,8 +158,8 @@ export class ExportAnswers {
     }
   }
 
-  /** Sends all rows of a query as they are read, as fast as the client takes them. */
-  async #sendRead(
+  /** Sends all rows of a query while they are read, as fast as the client takes them. */
+  async #sendWhileReading(
     query: ExportQuery,
     format: ExportFormat,
     exchange: Exchange,
@@ -196,7 +198,7 @@ export class ExportAnswers {
     }
   }
 
-  /** Waits until an answer whose head is sent has its bytes: cutting it off is all that can be done about a fault. */
+  /** Sends the body of an answer whose head has been sent. After that, a fault can only be logged: the connection is cut off. */
   async #untilSent(
     { response, address }: Exchange,
     sending: RunningExport,

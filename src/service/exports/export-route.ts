@@ -5,7 +5,7 @@ import { exportPath } from '../http/paths.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
 import { FORMAT_PARAMETER, type ParameterValues, parameterReader } from '../questions/parameters.ts'
-import { ExportAnswers } from './export-answers.ts'
+import { ExportAnswers, type ExportAnswersOptions } from './export-answers.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 
 /** The routes of exports, and the files that they cache. */
@@ -19,7 +19,7 @@ export type Exports = {
 }
 
 /** Creates the routes of exports, which share the limits. */
-export function createExports(options: ConstructorParameters<typeof ExportAnswers>[0]): Exports {
+export function createExports(options: ExportAnswersOptions): Exports {
   const answers = new ExportAnswers(options)
 
   return {

@@ -20,7 +20,7 @@ const UNSATISFIABLE = 2
  *
  * @throws {ApiError} 412 if `If-Match` names only other files; 416 if the range begins after the end
  */
-export function fileAsked(headers: IncomingHttpHeaders, tag: string, size: number): RequestedPart {
+export function requestedPart(headers: IncomingHttpHeaders, tag: string, size: number): RequestedPart {
   const { range } = headers
   const ifMatch = headers['if-match']
   if (ifMatch !== undefined && !matchesTag(ifMatch, tag, { isWeak: false })) throw changedFile()
