@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withOpen } from '#core/concurrency/with-open'
 import { baseAt } from '#core/domain/series-levels'
-import { buildSeries } from '#core/store/charts/build-series'
+import { buildToLastPoint } from '#core/store/charts/build-series'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { readBuiltSeries } from '#core/store/queries/built-series'
 import type { Mutation } from '#core/store/queries-protocol'
@@ -157,7 +157,7 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
     const every = kind.name === 'sqlite' ? 1 : 5
     for (let isDone = false; !isDone; steps += every) {
       await withOpen(openStore(store).openUpkeep(), async (upkeep) => {
-        const failing = upkeep.write(() => failingAfter(steps, buildSeries(RUN)))
+        const failing = upkeep.write(() => failingAfter(steps, buildToLastPoint(RUN)))
         isDone = await failing.then(
           () => true,
           (error: Error) => {

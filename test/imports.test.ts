@@ -183,7 +183,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/resources/party-amounts': 'keepPartyAmount',
   'core/model/resource': 'compareResourceKeys',
   'core/resources/resources': 'RESOURCES',
-  'core/store/charts/build-series': 'bucketRows',
+  'core/store/charts/range-buckets': 'readRangeBuckets',
   'core/store/postgres/address': 'isPostgresAddress withoutPassword',
   'core/store/postgres/errors': 'explainPostgresError',
   'core/store/read-store': 'readStore',

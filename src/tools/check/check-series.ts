@@ -2,7 +2,7 @@ import { without } from '#core/domain/coverage'
 import { MIN_INT64 } from '#core/domain/integers'
 import { indexAt } from '#core/domain/series'
 import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'
-import { type BucketRow, bucketRows } from '#core/store/charts/build-series'
+import { type BucketRow, readRangeBuckets } from '#core/store/charts/range-buckets'
 import { type BuiltSeries, readBuiltSeries } from '#core/store/queries/built-series'
 import { type MarketSeries, SOURCE_NUMBERS } from '#core/store/queries/counted-points'
 import { rowsUnder, type TextCell, tableOf } from '#core/store/schema/tables'
@@ -43,9 +43,9 @@ async function checkLevel(
   let from = indexAt(MIN_INT64, level.nanoseconds)
   const compare = async (end: bigint, stored: readonly TextCell[][]) => {
     for (const part of without([{ from, to: end - 1n }], stale)) {
-      const calculated: TextCell[][] = []
       const range = { from: part.from, to: part.to + 1n }
-      await reader.run(bucketRows(series, level, range, (row) => calculated.push(bucketCells(row))))
+      const buckets = await reader.run(readRangeBuckets(series, level, range))
+      const calculated = buckets.map(bucketCells)
       const storedPart = stored.filter((row) => bucketStart(row) >= part.from && bucketStart(row) <= part.to)
       await compareTables(SERIES, inOneChunk(storedPart), inOneChunk(calculated), inOthers, RULES, problems)
     }

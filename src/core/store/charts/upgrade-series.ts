@@ -2,7 +2,7 @@ import { count } from '../../domain/words.ts'
 import { SOURCE_NUMBERS } from '../queries/counted-points.ts'
 import { readMarketNumbers } from '../queries/ids.ts'
 import { asMutation, type Mutation } from '../queries-protocol.ts'
-import { buildSeries } from './build-series.ts'
+import { buildToLastPoint } from './build-series.ts'
 
 /** Points between two reports of progress. */
 const REPORT_POINTS = 1_000_000
@@ -16,6 +16,6 @@ export function* upgradeSeries(onNotice: (message: string) => void): Mutation {
       onNotice(`new schema: computing series, ${count(pointsRead)} data points read`)
   }
   for (const market of markets) {
-    for (const source of SOURCE_NUMBERS) yield* buildSeries({ market, source }, onPoint)
+    for (const source of SOURCE_NUMBERS) yield* buildToLastPoint({ market, source }, onPoint)
   }
 }

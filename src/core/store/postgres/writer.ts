@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
-import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
+import { SeriesBuilder } from '../charts/series-builder.ts'
 import { readCoverage } from '../queries/coverage.ts'
 import type { GainedRows, Mutation } from '../queries-protocol.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
@@ -49,7 +49,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   const { signal, onNotice = () => {} } = options
   /** Emptied when the connection is lost: an uncommitted transaction may have numbered markets. */
   const markets: MarketNumbers = new Map()
-  const unbuilt = createUnbuiltSeries()
+  const builder = new SeriesBuilder()
   let locked: Locked | null = null
   /** The coverage at the last commit, or as read; undefined before either. */
   let lastCoverage: Coverage | null | undefined
@@ -85,7 +85,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   /** Forgets the state of a lost transaction. */
   function forget(): void {
     markets.clear()
-    unbuilt.clear()
+    builder.clear()
   }
 
   /** Connects and waits for the lock, unless this writer has it. */
@@ -151,7 +151,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     const begun = Promise.all([client.query('begin'), runPostgresQuery(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runPostgresMutation(client, writeBatch(batch, markets, unbuilt), spread, gained, sent)
+    await runPostgresMutation(client, writeBatch(batch, markets, builder), spread, gained, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit has succeeded. Writing the same again is harmless.
     if (before !== undefined && stored?.height !== before?.height && stored?.height !== coverage.height) {
@@ -173,5 +173,5 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   }
 
   await withPostgresErrors(name, () => withFreshConnections(lock))
-  return { coverage, commit, buildSeries: (which, stop) => unbuilt.build(which, run, stop), close }
+  return { coverage, commit, buildSeries: (which, stop) => builder.build(which, run, stop), close }
 }

@@ -4,7 +4,7 @@ import type { PointKey } from '../../domain/series.ts'
 import { BASE } from '../../domain/series-levels.ts'
 import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
-import { lockSeries, rebuildSeries } from '../charts/build-series.ts'
+import { buildStaleBuckets, lockSeries } from '../charts/build-series.ts'
 import { markStale } from '../charts/stale-series.ts'
 import { readBuiltSeries } from '../queries/built-series.ts'
 import { type MarketSeries, SOURCE_NUMBERS } from '../queries/counted-points.ts'
@@ -139,7 +139,7 @@ async function pruneRows(
 
 async function rebuild(upkeep: Upkeep, series: MarketSeries): Promise<void> {
   await upkeep.write(function* () {
-    yield* rebuildSeries(series)
+    yield* buildStaleBuckets(series)
     // Answers do not change.
     return 0
   })

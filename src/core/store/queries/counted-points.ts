@@ -1,5 +1,5 @@
 import { nearestInt64 } from '../../domain/integers.ts'
-import type { SeriesPoint } from '../../domain/series.ts'
+import type { PointKey, SeriesPoint } from '../../domain/series.ts'
 import type { Row } from '../../model/resource.ts'
 import type { Query } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
@@ -10,8 +10,8 @@ export type MarketSeries = { market: bigint; source: bigint }
 /** Every source of data points. */
 export const SOURCE_NUMBERS: readonly bigint[] = [0n, 1n, 2n]
 
-/** Number of points read at a time: a second may have any number. */
-const POINTS_AT_A_TIME = 20_000
+/** Number of points of one chunk: a second may have any number. */
+const CHUNK_POINTS = 20_000
 
 /** All rows as one text for each column: a value then costs a tenth of one in a separate row. */
 const columnTexts = (...columns: string[]) =>
@@ -34,32 +34,51 @@ const readEnd = (order: 'asc' | 'desc') => `
 const READ_FIRST_TIMESTAMP = readEnd('asc')
 export const READ_LAST_TIMESTAMP = readEnd('desc')
 
-/** A range of times: `from` is included, `to` is not. */
+/** A range of times, Unix nanoseconds: `from` is included, `to` is not. */
 type TimeRange = { from: bigint; to: bigint }
 
 /**
- * Reads the points of a series that count, in `from <= timestamp < to` and in order, and passes each to `add`. Of several
+ * The points of a series that count, in `from <= timestamp < to` and in order, which are read a chunk at a time. Of several
  * points with one timestamp the one with the lowest seq counts: the others are copies, carried over into later periods.
  */
-export function* readCounted(
-  { market, source }: MarketSeries,
-  { from, to }: TimeRange,
-  add: (point: SeriesPoint) => void,
-): Query<void> {
-  const until = nearestInt64(to - 1n)
-  let after = [nearestInt64(from), -1n]
-  let last: string | undefined
-  for (;;) {
-    const values = [market, source, until, ...after, BigInt(POINTS_AT_A_TIME)]
-    const [found] = yield { text: READ_POINTS, values }
-    const [timestamps, seqs, prices, twaps] = listsOf(found!)
+export class CountedPoints {
+  readonly #series: MarketSeries
+  /** The last time that is read. */
+  readonly #until: bigint
+  /** The key of the last point that was read. */
+  #after: PointKey
+  /** Timestamp of the last point that counts, as text. */
+  #lastCounted: string | undefined
+  /** Whether all points have been read. */
+  isAtEnd = false
+
+  constructor(series: MarketSeries, { from, to }: TimeRange) {
+    this.#series = series
+    this.#until = nearestInt64(to - 1n)
+    this.#after = { timestamp: nearestInt64(from), seq: -1n }
+  }
+
+  /** Reads the next chunk, which may be empty. */
+  *readChunk(): Query<SeriesPoint[]> {
+    const { market, source } = this.#series
+    const { timestamp, seq } = this.#after
+    const values = [market, source, this.#until, timestamp, seq, BigInt(CHUNK_POINTS)]
+    const [row] = yield { text: READ_POINTS, values }
+    const [timestamps, seqs, prices, twaps] = listsOf(row!)
+    const points: SeriesPoint[] = []
     for (const [at, text] of timestamps.entries()) {
-      if (text === last) continue
-      last = text
-      add({ timestamp: BigInt(text), seq: BigInt(seqs![at]!), price: prices![at]!, twap: twaps![at]! })
+      if (text === this.#lastCounted) continue
+      this.#lastCounted = text
+      points.push({
+        timestamp: BigInt(text),
+        seq: BigInt(seqs![at]!),
+        price: prices![at]!,
+        twap: twaps![at]!,
+      })
     }
-    if (timestamps.length < POINTS_AT_A_TIME) return
-    after = [BigInt(last!), BigInt(seqs!.at(-1)!)]
+    if (timestamps.length < CHUNK_POINTS) this.isAtEnd = true
+    else this.#after = { timestamp: BigInt(timestamps.at(-1)!), seq: BigInt(seqs!.at(-1)!) }
+    return points
   }
 }
 

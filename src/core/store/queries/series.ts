@@ -1,13 +1,6 @@
 import { greatest, least } from '../../domain/integers.ts'
 import { INTERVALS, type Interval } from '../../domain/intervals.ts'
-import {
-  addPoint,
-  type Bucket,
-  indexAt,
-  joinBucket,
-  type SeriesPoint,
-  summaryFrom,
-} from '../../domain/series.ts'
+import { addPoint, type Bucket, indexAt, joinBucket, summaryFrom } from '../../domain/series.ts'
 import {
   BASE,
   type BucketRange,
@@ -19,7 +12,7 @@ import {
 import type { Query, StoreHead } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 import { type BuiltSeries, readBuiltSeries } from './built-series.ts'
-import { listsOf, type MarketSeries, readCounted, readEnds, SOURCE_NUMBERS } from './counted-points.ts'
+import { CountedPoints, listsOf, type MarketSeries, readEnds, SOURCE_NUMBERS } from './counted-points.ts'
 import { readStoreHead } from './coverage.ts'
 
 /** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */
@@ -126,13 +119,12 @@ function* readBuckets(series: DatedSeries, range: RequestedRange): Query<SourceS
   const length = interval.nanoseconds
   const at = from > series.first ? from : indexAt(series.first, length) * length
   const level = LEVELS.findLast(({ nanoseconds }) => length % nanoseconds === 0n) ?? null
-  const add = (point: SeriesPoint) => addPoint(buckets, Number((point.timestamp - from) / length), point)
-  if (level === null) yield* readCounted(series, { from: at, to }, add)
+  if (level === null) yield* readPoints(series, range, { from: at, to }, buckets)
   else {
     const built = yield* readBuiltSeries(series)
     for (const part of rangeParts(level, { from: baseAt(at), to: baseAt(to) }, built)) {
       const times = { from: part.from * BASE.nanoseconds, to: part.to * BASE.nanoseconds }
-      if (part.level === null) yield* readCounted(series, times, add)
+      if (part.level === null) yield* readPoints(series, range, times, buckets)
       else yield* readLevel(series, range, part.level, times, buckets)
     }
   }
@@ -166,6 +158,21 @@ function* rangeParts(
   yield* rangeParts(level.of, { from, to: range.to }, built)
 }
 
+/** Adds the points of a part of the range to its buckets. */
+function* readPoints(
+  series: DatedSeries,
+  { from, interval }: RequestedRange,
+  times: BucketRange,
+  buckets: Map<number, Bucket>,
+): Query<void> {
+  const points = new CountedPoints(series, times)
+  while (!points.isAtEnd) {
+    for (const point of yield* points.readChunk())
+      addPoint(buckets, Number((point.timestamp - from) / interval.nanoseconds), point)
+  }
+}
+
+/** Adds the built buckets of a level in a part of the range to the buckets of the range. */
 function* readLevel(
   { market, source }: DatedSeries,
   { from, interval }: RequestedRange,

@@ -17,7 +17,7 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
 import { changeStatements, changesOf } from '../changes.ts'
-import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
+import { SeriesBuilder } from '../charts/series-builder.ts'
 import type { WriterProcess } from '../inspection.ts'
 import { readCoverage } from '../queries/coverage.ts'
 import type { GainedRows, Mutation } from '../queries-protocol.ts'
@@ -167,7 +167,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   const keepWalShort = walKeeper(path, connection)
   /** The numbers of the markets seen so far. Emptied if a commit fails, because that may have undone some. */
   const markets: MarketNumbers = new Map()
-  const unbuilt = createUnbuiltSeries()
+  const builder = new SeriesBuilder()
   let stored = withSqliteErrors(path, readStoredState)
 
   async function coverage(): Promise<Coverage | null> {
@@ -178,7 +178,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
     const gained: GainedRows = new Map()
     write(() => {
-      runSqliteMutation(connection, writeBatch(batch, markets, unbuilt), gained)
+      runSqliteMutation(connection, writeBatch(batch, markets, builder), gained)
       connection.runAll(coverageStatements(writtenCoverage(stored.coverage, coverage)))
       connection.runAll(changeStatements(changesOf(batch)))
     })
@@ -193,7 +193,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
         // Answers do not change, but a commit that records nothing is taken for another program's (latest-freshness.ts).
         connection.runAll(changeStatements([]))
       })
-    return unbuilt.build(which, writeSeries, signal)
+    return builder.build(which, writeSeries, signal)
   }
 
   function write(work: () => void): void {
@@ -210,7 +210,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
       stored.commits += 1n
     } catch (error) {
       markets.clear()
-      unbuilt.clear()
+      builder.clear()
       throw error
     }
   }

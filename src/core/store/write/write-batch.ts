@@ -3,7 +3,7 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { latestDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
-import type { UnbuiltSeries } from '../charts/unbuilt-series.ts'
+import type { SeriesBuilder } from '../charts/series-builder.ts'
 import type { Mutation } from '../queries-protocol.ts'
 import { marketColumn, TABLES, tableOf } from '../schema/tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
@@ -21,7 +21,7 @@ const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((ta
 const MAX_STEP_ROWS = 10_000
 
 /** The mutation that writes a batch's rows, within the caller's transaction. */
-export function* writeBatch(batch: Batch, markets: MarketNumbers, unbuilt: UnbuiltSeries): Mutation {
+export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: SeriesBuilder): Mutation {
   const { replaced } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])
@@ -33,7 +33,7 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, unbuilt: Unbui
     // Providers follow from all else that is written.
     if (rows === undefined || table.follows === 'providers') continue
     if (table.follows === 'series') {
-      yield* writePoints(rowsOf(batch, dataPointTable), markets, unbuilt)
+      yield* writePoints(rowsOf(batch, dataPointTable), markets, builder)
       continue
     }
     for (const list of rows.lists(MAX_STEP_ROWS)) {

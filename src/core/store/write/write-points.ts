@@ -7,8 +7,8 @@ import {
   type PointRow,
   periodSpanTable,
 } from '../../resources/funding-period-data-points/table.ts'
+import type { SeriesBuilder } from '../charts/series-builder.ts'
 import { markStale } from '../charts/stale-series.ts'
-import type { UnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { MarketSeries } from '../queries/counted-points.ts'
 import { type Mutation, runTogether } from '../queries-protocol.ts'
 import { spansOf } from './block-spans.ts'
@@ -18,12 +18,12 @@ import { type MarketNumbers, numbered } from './market-numbers.ts'
 export function* writePoints(
   named: readonly RowOf<typeof dataPointTable>[],
   markets: MarketNumbers,
-  unbuilt: UnbuiltSeries,
+  builder: SeriesBuilder,
 ): Mutation {
   const points = numbered(named, markets) as PointRow[]
   // Sorted by key, because neighbours are written to the same page.
   const allPoints = pointsBySeries(points).toSorted(byKey)
-  yield* unbuilt.learn(allPoints.map(({ series }) => series))
+  yield* builder.learn(allPoints.map(({ series }) => series))
   const rows = allPoints.flatMap((ofSeries) => ofSeries.rows)
   const [counts = []] = yield { table: dataPointTable, rows, countNewBy: ['market', 'seq'] }
   const spans = spansOf(
@@ -32,15 +32,15 @@ export function* writePoints(
   )
   yield { table: periodSpanTable, rows: spans.periods }
   yield { table: blockSpanTable, rows: spans.blocks }
-  yield* runTogether(allPoints.map((ofSeries) => noteSeriesChanges(ofSeries, unbuilt)))
+  yield* runTogether(allPoints.map((ofSeries) => noteSeriesChanges(ofSeries, builder)))
 }
 
-/** Marks the buckets of a series that new points make stale, and counts the points that are not in buckets. */
-function* noteSeriesChanges({ series, rows }: SeriesPoints, unbuilt: UnbuiltSeries): Mutation {
-  const end = unbuilt.builtTo(series) * BASE.nanoseconds
+/** Marks the buckets of a series that new points make stale, and counts the points after the built ones. */
+function* noteSeriesChanges({ series, rows }: SeriesPoints, builder: SeriesBuilder): Mutation {
+  const end = builder.builtTo(series) * BASE.nanoseconds
   const late = rows.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end)
-  unbuilt.note(series, rows.length - late.length)
-  if (late.length > 0) unbuilt.note(series, yield* markStale(series, late))
+  builder.addUnbuilt(series, rows.length - late.length)
+  if (late.length > 0) builder.addStale(series, yield* markStale(series, late))
 }
 
 /** The points of one source of a market. */

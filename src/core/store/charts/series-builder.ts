@@ -5,17 +5,8 @@ import type { Query } from '../pages/page.ts'
 import type { MarketSeries } from '../queries/counted-points.ts'
 import { readMarketNumbers } from '../queries/ids.ts'
 import { asMutation, type Mutation, runTogether } from '../queries-protocol.ts'
-import { buildSeries } from './build-series.ts'
+import { buildToLastPoint } from './build-series.ts'
 import { COUNT_POINTS } from './stale-series.ts'
-
-/** The state of a series, as its writer knows it. */
-type SeriesState = {
-  series: MarketSeries
-  /** The first of the shortest buckets that is not built. */
-  builtTo: bigint
-  /** Upper bound of the points in stale or unbuilt buckets, which readers must read; the newest bucket is not counted. */
-  points: number
-}
 
 /** A series with fewer unbuilt points is left for later: its chart takes a few milliseconds longer. */
 const LEAST_POINTS = 4_000
@@ -26,83 +17,97 @@ const MOST_POINTS = 20_000
 /** Points of one transaction, which then delays other writers no longer than a commit does. */
 const BUILT_TOGETHER = 20_000
 
+/** What readers of a series must read instead of buckets, as its writer knows it. The newest bucket is not counted. */
+type SeriesState = {
+  series: MarketSeries
+  /** The first of the shortest buckets that is not built. */
+  builtTo: bigint
+  /** Upper bound of the points from `builtTo` on. */
+  unbuiltPoints: number
+  /** Points in the ranges that this writer has marked as stale, plus the cost of reading these ranges, in points. */
+  staleCost: number
+  /** Whether there are ranges that an earlier process has marked, so that their cost is unknown. */
+  hasEarlierMarks: boolean
+}
+
 /**
- * How far the series of one writer are built, so that it knows which ones are due. Only the writer of points
- * advances that. After an error the writer calls `clear`, and the state is read from the store again.
+ * The cost of a series' chart that building it would save, in points. Marks of an earlier process cost so much that the series
+ * is among the next to be built.
  */
-export type UnbuiltSeries = {
+function unbuiltCost({ unbuiltPoints, staleCost, hasEarlierMarks }: SeriesState): number {
+  return unbuiltPoints + staleCost + (hasEarlierMarks ? MOST_POINTS : 0)
+}
+
+/**
+ * Builds the series of one writer. It knows how far they are built and what has changed since, and so which ones are due:
+ * only the writer of points may advance the built end. After an error the writer calls `clear`, and the state is read from the
+ * store again.
+ */
+export class SeriesBuilder {
+  readonly #states = new Map<string, SeriesState>()
+  readonly #due = new Set<SeriesState>()
+  /** Whether the series with stale buckets that an interrupted process has left have been read. */
+  #knowsStale = false
+
   /** Forgets everything. To be called after an error: the transaction may have been rolled back. */
-  clear(): void
+  clear(): void {
+    this.#states.clear()
+    this.#due.clear()
+    this.#knowsStale = false
+  }
+
   /**
    * Reads the state of series that it does not know, before points are written to them. The first call also reads the
    * series with stale buckets that an interrupted process has left.
    */
-  learn(allSeries: readonly MarketSeries[]): Mutation
+  *learn(allSeries: readonly MarketSeries[]): Mutation {
+    const staleSeries = this.#knowsStale ? [] : yield* asMutation(readSeriesIn(READ_STALE_SERIES))
+    this.#knowsStale = true
+    const unknownSeries = new Map<string, MarketSeries>()
+    for (const series of [...allSeries, ...staleSeries]) {
+      const key = seriesKey(series)
+      if (!this.#states.has(key)) unknownSeries.set(key, series)
+    }
+    for (const state of yield* readStates([...unknownSeries.values()])) {
+      this.#states.set(seriesKey(state.series), state)
+      this.#addIfDue(state)
+    }
+  }
+
   /** The first of the shortest buckets of a series that is not built. `learn` must have read the series. */
-  builtTo(series: MarketSeries): bigint
-  /** Counts unbuilt points of a series that `learn` has read: new ones, and those in buckets that have become stale. */
-  note(series: MarketSeries, points: number): void
+  builtTo(series: MarketSeries): bigint {
+    return this.#state(series).builtTo
+  }
+
+  /** Counts new points of a series, from its built end on. `learn` must have read the series. */
+  addUnbuilt(series: MarketSeries, points: number): void {
+    const state = this.#state(series)
+    state.unbuiltPoints += points
+    this.#addIfDue(state)
+  }
+
+  /** Adds the cost of buckets of a series that have become stale, in points. `learn` must have read the series. */
+  addStale(series: MarketSeries, cost: number): void {
+    const state = this.#state(series)
+    state.staleCost += cost
+    this.#addIfDue(state)
+  }
+
   /**
    * Builds the series that are due, or all, in groups of about 20,000 points, each in its own transaction.
    *
    * @param write runs a mutation in a transaction of its own
    * @param signal stops between two transactions
    */
-  build(
-    which: 'due' | 'all',
-    write: (mutation: () => Mutation) => void | Promise<void>,
-    signal?: AbortSignal,
-  ): Promise<void>
-}
-
-/** The unbuilt series of a writer, which knows none yet. */
-export function createUnbuiltSeries(): UnbuiltSeries {
-  const states = new Map<string, SeriesState>()
-  const due = new Set<SeriesState>()
-  let knowsStale = false
-
-  function clear(): void {
-    states.clear()
-    due.clear()
-    knowsStale = false
-  }
-
-  function* learn(allSeries: readonly MarketSeries[]): Mutation {
-    const staleSeries = knowsStale ? [] : yield* asMutation(readSeriesIn(READ_STALE_SERIES))
-    knowsStale = true
-    const unknownSeries = new Map<string, MarketSeries>()
-    for (const series of [...allSeries, ...staleSeries]) {
-      const key = seriesKey(series)
-      if (!states.has(key)) unknownSeries.set(key, series)
-    }
-    for (const state of yield* readStates([...unknownSeries.values()])) {
-      states.set(seriesKey(state.series), state)
-      note(state.series, 0)
-    }
-  }
-
-  function* learnAll(): Mutation {
-    yield* learn(yield* asMutation(readSeriesIn(READ_BEGUN_SERIES)))
-  }
-
-  function builtTo(series: MarketSeries): bigint {
-    return states.get(seriesKey(series))!.builtTo
-  }
-
-  function note(series: MarketSeries, points: number): void {
-    const state = states.get(seriesKey(series))!
-    state.points += points
-    if (state.points >= LEAST_POINTS) due.add(state)
-  }
-
-  async function build(
+  async build(
     which: 'due' | 'all',
     write: (mutation: () => Mutation) => void | Promise<void>,
     signal?: AbortSignal,
   ): Promise<void> {
     // An earlier process may have been interrupted, or have ended with an error, before it built its series.
-    if (which === 'all') await write(learnAll)
-    for (const group of groupsOf(which)) {
+    if (which === 'all') await write(() => this.#learnAll())
+    const due = this.#due
+    for (const group of this.#nextGroups(which)) {
       if (signal?.aborted) return
       await write(function* () {
         yield* runTogether(group.map(buildOne))
@@ -111,29 +116,43 @@ export function createUnbuiltSeries(): UnbuiltSeries {
     }
   }
 
-  /** The series to be built now, most points first: all, or the first group and every one with more than MOST_POINTS. */
-  function groupsOf(which: 'due' | 'all'): SeriesState[][] {
-    const chosen = which === 'all' ? [...states.values()].filter(({ points }) => points > 0) : [...due]
+  *#learnAll(): Mutation {
+    yield* this.learn(yield* asMutation(readSeriesIn(READ_BEGUN_SERIES)))
+  }
+
+  #state(series: MarketSeries): SeriesState {
+    return this.#states.get(seriesKey(series))!
+  }
+
+  #addIfDue(state: SeriesState): void {
+    if (unbuiltCost(state) >= LEAST_POINTS) this.#due.add(state)
+  }
+
+  /** The series to be built now, highest cost first: all, or the first group and every one that costs more than MOST_POINTS. */
+  #nextGroups(which: 'due' | 'all'): SeriesState[][] {
+    const all = [...this.#states.values()]
+    const chosen = which === 'all' ? all.filter((state) => unbuiltCost(state) > 0) : [...this.#due]
     const groups: SeriesState[][] = []
     let points = BUILT_TOGETHER
-    for (const state of chosen.sort((a, b) => b.points - a.points)) {
+    for (const state of chosen.sort((a, b) => unbuiltCost(b) - unbuiltCost(a))) {
+      const cost = unbuiltCost(state)
       if (points >= BUILT_TOGETHER) {
-        if (which === 'due' && groups.length > 0 && state.points < MOST_POINTS) break
+        if (which === 'due' && groups.length > 0 && cost < MOST_POINTS) break
         groups.push([])
         points = 0
       }
       groups.at(-1)!.push(state)
-      points += state.points
+      points += cost
     }
     return groups
   }
-
-  return { clear, learn, builtTo, note, build }
 }
 
 function* buildOne(state: SeriesState): Mutation {
-  state.builtTo = yield* buildSeries(state.series)
-  state.points = 0
+  state.builtTo = yield* buildToLastPoint(state.series)
+  state.unbuiltPoints = 0
+  state.staleCost = 0
+  state.hasEarlierMarks = false
 }
 
 const READ_STALE_SERIES = `
@@ -165,7 +184,9 @@ function* readStates(allSeries: readonly MarketSeries[]): Mutation<SeriesState[]
     return {
       series,
       builtTo: builtTo == null ? FIRST_BASE : BigInt(builtTo),
-      points: Number(staleRanges ?? 0) > 0 ? MOST_POINTS : 0,
+      unbuiltPoints: 0,
+      staleCost: 0,
+      hasEarlierMarks: Number(staleRanges ?? 0) > 0,
     }
   })
   const newStates = states.filter((_, index) => storedStates[index]!.length === 0)
@@ -185,7 +206,7 @@ function* readStates(allSeries: readonly MarketSeries[]): Mutation<SeriesState[]
       MAX_INT64,
     ]),
   }
-  for (const [index, state] of states.entries()) state.points += Number(counts[index]![0]![0])
+  for (const [index, state] of states.entries()) state.unbuiltPoints = Number(counts[index]![0]![0])
   return states
 }
 
