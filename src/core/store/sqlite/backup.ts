@@ -4,13 +4,8 @@ import { flushFile, flushFolder } from '../../concurrency/flush.ts'
 import { printable } from '../../domain/printable.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
-import {
-  type Connection,
-  createPrivately,
-  explainSqliteError,
-  openForReading,
-  withSqliteErrors,
-} from './connection.ts'
+import { type Connection, createPrivately, openForReading } from './connection.ts'
+import { explainSqliteError, withSqliteErrors } from './errors.ts'
 import { shortenWal } from './shorten-wal.ts'
 import { hasWal } from './wal-check.ts'
 

@@ -1,25 +1,11 @@
-import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../model/resource.ts'
-import {
-  completeUpgrade,
-  computesSeries,
-  newestVersion,
-  refuseOlderVersion,
-  refuseUnknownVersion,
-  stepsFrom,
-} from '../schema-version.ts'
-import {
-  RowTooLongError,
-  StoreDamagedError,
-  StoreError,
-  StoreOutdatedError,
-  StoreRefusedError,
-} from '../store.ts'
-import { runSqliteMutation } from './run-sql.ts'
+import { refuseOlderVersion, refuseUnknownVersion } from '../schema-version.ts'
+import { StoreError, StoreOutdatedError } from '../store.ts'
+import { isBusy, withSqliteErrors } from './errors.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
-import { checkWal, flushWal, HAS_JOURNAL } from './wal-check.ts'
+import { checkWal, flushWal } from './wal-check.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
@@ -33,41 +19,8 @@ const TRUNCATE_WAIT_MS = 100
 /** Memory for pages of the file. Mapping the file is not faster, and would kill the process if the file became shorter. */
 const READER_CACHE_KIB = 4 * 1024
 
-/** The space that a change of the schema needs in any case: for new tables, and the pages of the schema. */
-const LEAST_MIGRATION_BYTES = 1024 * 1024
-
-/**
- * An upper estimate of the half-minute buckets of all series: not more than there are points, nor than there is time for.
- */
-const COUNT_BUCKETS = `
-  select coalesce(sum(min(points, 3 * (last_timestamp / 30000000000 - first_timestamp / 30000000000 + 1))), 0)
-  from funding_period_spans`
-
-/** Bytes of series for each of them. This includes the longer buckets, which are as many again if points are rare. */
-const SERIES_BYTES = 320
-
 /** The fault of a missing file that is opened for reading. */
 const NO_FILE = 'no such file; lyra migrate, lyra ingest and lyra serve --listen create it'
-
-const SQLITE_BUSY = 5
-const SQLITE_READONLY = 8
-const SQLITE_CORRUPT = 11
-const SQLITE_READONLY_DIRECTORY = 1544
-
-type SqliteError = NodeJS.ErrnoException & { errcode?: number }
-
-/** SQLite's result codes whose cause an operator can remove. Most are primary codes. */
-const SQLITE_CAUSES: Record<number, string> = {
-  5: 'another program has locked it',
-  8: 'it cannot be written to (read-only file or folder), which is also required for reading',
-  10: 'it cannot be read or written to; check for a full or failing disk, or a file size limit',
-  11: 'the file is damaged; restore a backup, or ingest the event files again',
-  13: 'the disk is full',
-  14: 'the file cannot be opened; check its path and permissions',
-  26: 'the file is not a SQLite database',
-  1544: "this user may not write the file that ends in -shm, which SQLite requires for reading too; run as the store's user",
-  776: 'a program was killed while it changed the file; run lyra migrate to undo that change',
-}
 
 /**
  * Opens a store for reading.
@@ -85,7 +38,7 @@ export function openForReading(
   maxTextBytes?: number,
 ): Connection {
   if (!existsSync(path)) throw new StoreOutdatedError(path, NO_FILE)
-  return prepared(path, { readOnly: true, maxTextBytes }, (connection) => {
+  return openConnection(path, { readOnly: true, maxTextBytes }, (connection) => {
     connection.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
     if (!isOldAllowed || connection.schemaVersion() === 0) connection.refuseOutdated()
   })
@@ -98,46 +51,7 @@ export function openForReading(
  */
 export function openForWriting(path: string): Connection {
   if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-  return prepared(path, {}, (connection) => connection.refuseOutdated())
-}
-
-/**
- * Opens a store for writing, and creates it or upgrades its schema if necessary.
- *
- * @throws {StoreError} as {@link openForWriting}, and if the disk has too little free space.
- */
-export function openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
-  return prepared(path, {}, (connection) => migrate(connection, onNotice))
-}
-
-/**
- * Creates a store in a new file, for this connection alone. The file may then lose its name. It need not survive a crash,
- * so there is no journal.
- */
-export function openAlone(path: string): Connection {
-  return prepared(path, { isAlone: true }, (connection) => {
-    migrate(connection, () => {})
-    connection.exec('pragma journal_mode = memory; pragma synchronous = off')
-  })
-}
-
-/** The schema version of a file; 0 for an empty one. */
-export function schemaVersionIn(path: string, readOnly = true): number {
-  using connection = new Connection(path, { readOnly })
-  return connection.schemaVersion()
-}
-
-/**
- * As {@link schemaVersionIn}, for a file that is going to be written to: an interrupted change is undone first, as by every
- * writer.
- */
-export function schemaVersionToWrite(path: string): number {
-  try {
-    return schemaVersionIn(path)
-  } catch (error) {
-    if ((error as SqliteError).errcode !== HAS_JOURNAL) throw error
-    return schemaVersionIn(path, false)
-  }
+  return openConnection(path, {}, (connection) => connection.refuseOutdated())
 }
 
 /** `isAlone`: no other connection can open the file. */
@@ -148,7 +62,12 @@ type ConnectionMode = {
   maxTextBytes?: number | undefined
 }
 
-function prepared(path: string, mode: ConnectionMode, prepare: (connection: Connection) => void): Connection {
+/** Opens a file in a mode. `prepare` then checks and sets what the caller needs; if it throws, the file is closed again. */
+export function openConnection(
+  path: string,
+  mode: ConnectionMode,
+  prepare: (connection: Connection) => void,
+): Connection {
   return withSqliteErrors(path, () => {
     const connection = new Connection(path, mode)
     try {
@@ -355,63 +274,13 @@ export class Connection {
     try {
       return this.truncateWal()
     } catch (error) {
-      if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
+      if (!isBusy(error)) throw error
       return false
     }
   }
 
   #pragma(name: string): number {
     return Number(Object.values(this.#database.prepare(`pragma ${name}`).get()!)[0])
-  }
-}
-
-function migrate(connection: Connection, onNotice: (message: string) => void): void {
-  const version = connection.schemaVersion()
-  if (version === newestVersion(SQLITE_SCHEMA)) return
-  if (version === 0) connection.exec('pragma journal_mode = wal')
-  else refuseFullDisk(connection, version)
-  connection.transaction('immediate', () => {
-    // Another process may have done it while this one waited for the lock.
-    const from = connection.schemaVersion()
-    for (const step of stepsFrom(SQLITE_SCHEMA, from)) connection.exec(step)
-    runSqliteMutation(connection, completeUpgrade(SQLITE_SCHEMA, from, onNotice))
-    connection.exec(
-      `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SQLITE_SCHEMA)}`,
-    )
-  })
-  connection.truncateWal()
-}
-
-/**
- * Refuses an upgrade without enough free space. Its steps run in one transaction, until whose end the WAL gets a copy of
- * every changed page.
- */
-function refuseFullDisk(connection: Connection, version: number): void {
-  const { path } = connection
-  const folder = dirname(path)
-  const { bavail, bsize } = statfsSync(folder)
-  const free = bavail * bsize
-  // An upper estimate of how much the WAL may grow, mostly because of series.
-  const [buckets] = computesSeries(SQLITE_SCHEMA, version) ? connection.row(COUNT_BUCKETS)! : [0]
-  const needed = LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
-  if (free >= needed) return
-  throw new StoreError(
-    `${path}: upgrading its schema from version ${version} to ${newestVersion(SQLITE_SCHEMA)} may need ${needed} bytes of disk ` +
-      `for its write-ahead log, but ${folder} has ${free} free; nothing was changed. Free disk space there and run lyra migrate again`,
-  )
-}
-
-/**
- * Refuses an existing file that is read-only; SQLite itself would report this only with the first commit.
- *
- * @throws {StoreRefusedError}
- */
-export function refuseReadOnly(path: string): void {
-  try {
-    accessSync(path, constants.W_OK)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-    throw new StoreRefusedError(`${path}: ${SQLITE_CAUSES[SQLITE_READONLY]}`, { cause: error })
   }
 }
 
@@ -436,33 +305,4 @@ function fileAt(path: string): FileVersion | null {
   } catch {
     return null
   }
-}
-
-const SQLITE_TOOBIG = 18
-
-/** Whether a statement was refused because a text is longer than its connection allows. */
-export function isTooLong(error: unknown): boolean {
-  return (error as SqliteError).errcode === SQLITE_TOOBIG
-}
-
-/** Runs `work`, and turns its errors into those of {@link explainSqliteError}. */
-export function withSqliteErrors<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw explainSqliteError(path, error)
-  }
-}
-
-/** An error of SQLite or the file system as a {@link StoreError} that says what to do; other errors unchanged. */
-export function explainSqliteError(path: string, error: unknown): unknown {
-  const { errcode, syscall, message } = error as SqliteError
-  if (errcode === undefined && syscall === undefined) return error
-  if (isTooLong(error)) return new RowTooLongError(path, { cause: error })
-  const cause =
-    (errcode === undefined ? undefined : (SQLITE_CAUSES[errcode] ?? SQLITE_CAUSES[errcode & 0xff])) ?? message
-  const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY
-  const isDamaged = errcode !== undefined && (errcode & 0xff) === SQLITE_CORRUPT
-  const Kind = isReadOnly ? StoreRefusedError : isDamaged ? StoreDamagedError : StoreError
-  return new Kind(`${path}: ${cause}`, { cause: error })
 }

@@ -2,7 +2,7 @@ import type { Key } from '../../model/resource.ts'
 import { decodeCursor } from '../../resources/cursor.ts'
 import { cursorsOf, HEAD_ROOM, MAX_PAGE_BYTES, type WrittenEdges } from '../pages/edges.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
-import { isTooLong } from './connection.ts'
+import { isTooLong } from './errors.ts'
 
 /** Number of rows read at a time, which takes a fraction of a millisecond. */
 const PIECE_ROWS = 1_000

@@ -3,10 +3,12 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
-import { type Connection, openForReading, schemaVersionIn, withSqliteErrors } from './connection.ts'
+import { type Connection, openForReading } from './connection.ts'
+import { withSqliteErrors } from './errors.ts'
+import { schemaVersionIn } from './migrate.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { shortenWal } from './shorten-wal.ts'
-import { isLocked, readWriter } from './writer.ts'
+import { isLocked, readWriter } from './writer-lock.ts'
 
 /** The file, its WAL, and the WAL's index. */
 const FILE_ENDINGS = ['', '-wal', '-shm']

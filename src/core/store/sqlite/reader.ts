@@ -1,6 +1,7 @@
 import { MAX_PAGE_BYTES } from '../pages/edges.ts'
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
-import { type Connection, openForReading, withSqliteErrors } from './connection.ts'
+import { type Connection, openForReading } from './connection.ts'
+import { withSqliteErrors } from './errors.ts'
 import { LatestFreshness } from './latest-freshness.ts'
 import { readPage } from './read-page.ts'
 import { runSqliteQuery } from './run-sql.ts'

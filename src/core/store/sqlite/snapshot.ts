@@ -1,6 +1,7 @@
 import { readStoreHead } from '../queries/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
-import { openForReading, withSqliteErrors } from './connection.ts'
+import { openForReading } from './connection.ts'
+import { withSqliteErrors } from './errors.ts'
 import { readLines, readPage } from './read-page.ts'
 import { runSqliteQuery } from './run-sql.ts'
 import { shortenWal } from './shorten-wal.ts'

@@ -2,13 +2,15 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { StoreAdmin } from '../store.ts'
 import { backupSqlite } from './backup.ts'
-import { openMigrated, schemaVersionToWrite, withSqliteErrors } from './connection.ts'
+import { withSqliteErrors } from './errors.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
+import { openMigrated, schemaVersionToWrite } from './migrate.ts'
 import { openSqliteReader } from './reader.ts'
 import { sqliteWal } from './shorten-wal.ts'
 import { openSqliteTableReader } from './tables.ts'
 import { openSqliteUpkeep } from './upkeep.ts'
-import { isLocked, openSqliteWriter } from './writer.ts'
+import { openSqliteWriter } from './writer.ts'
+import { isLocked } from './writer-lock.ts'
 
 /** A store in one SQLite file. */
 export function sqliteStore(path: string): StoreAdmin {

@@ -1,7 +1,9 @@
 import { insertText, type TextCell, tableOf } from '../schema/tables.ts'
 import type { Writer } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
-import { type Connection, openAlone, openForReading, withSqliteErrors } from './connection.ts'
+import { type Connection, openForReading } from './connection.ts'
+import { withSqliteErrors } from './errors.ts'
+import { openAlone } from './migrate.ts'
 import { shortenWal } from './shorten-wal.ts'
 import { createSqliteWriter } from './writer.ts'
 

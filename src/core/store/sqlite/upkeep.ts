@@ -1,6 +1,7 @@
 import { changeStatements, EVERY_CHANGE } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
-import { openForWriting, refuseReadOnly, withSqliteErrors } from './connection.ts'
+import { openForWriting } from './connection.ts'
+import { refuseReadOnly, withSqliteErrors } from './errors.ts'
 import { runSqliteMutation } from './run-sql.ts'
 import { MAX_WAL_BYTES, walBytes } from './wal-check.ts'
 

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { flushFile, flushFolder } from '../../concurrency/flush.ts'
 import { StoreError } from '../store.ts'
+import { SQLITE_READONLY_ROLLBACK } from './errors.ts'
 
 /*
  * Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it
@@ -30,12 +31,6 @@ const STORE_ID = /^[0-9a-f]{32}$/
 
 /** SQLite's result code for a statement that names a missing table. */
 const NO_SUCH_TABLE = 1
-
-/**
- * SQLite's result code for a file with a journal of an unfinished change, which a reader cannot undo. Only the first
- * change of a new file has one, before there is a WAL; a loss of power may leave both.
- */
-export const HAS_JOURNAL = 776
 
 /** The path of the WAL, which SQLite puts beside the file itself, not beside a link to it. */
 function logPath(path: string): string {
@@ -107,7 +102,7 @@ function readFileState(path: string, how: 'with WAL' | 'without log'): FileState
     return fileStateOf(statement.get())
   } catch (error) {
     const code = (error as { errcode?: number }).errcode
-    if (code === NO_SUCH_TABLE || code === HAS_JOURNAL || how === 'without log') return null
+    if (code === NO_SUCH_TABLE || code === SQLITE_READONLY_ROLLBACK || how === 'without log') return null
     throw error
   }
 }
