@@ -9,7 +9,7 @@ const COPIED = defineTable({
   name: 'copied',
   columns: { id: integer(), words: text(), flag: boolean() },
   key: ['id'],
-  spread: 'nowhere',
+  distribution: 'nowhere',
 })
 
 const server = process.env.LYRA_TEST_POSTGRES

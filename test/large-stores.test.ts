@@ -37,14 +37,13 @@ import {
 
 /*
  * Tests the statements of docs/scale.md about large stores. Stores distributed over a Citus cluster are tested on
- * plain PostgreSQL, with one written like a cluster's (`spread`), and on a cluster if LYRA_TEST_STORE requests
- * one.
+ * plain PostgreSQL, with one written like a cluster's, and on a cluster if LYRA_TEST_STORE requests one.
  */
 
 const SERVERS = STORE_KINDS.filter(({ name }) => name !== 'sqlite')
 
 /** Creates an empty store that is written and read like one on a cluster. */
-async function createSpread(t: TestContext, kind: StoreKind): Promise<string> {
+async function createDistributed(t: TestContext, kind: StoreKind): Promise<string> {
   const store = kind.create(t)
   await openStore(store).migrate()
   if (kind.name !== 'citus') await runSql(store, MAKE_UNPUBLISHED)
@@ -78,22 +77,22 @@ function listen(t: TestContext): string[] {
   return heard
 }
 
-const names = (isNamed: (spread: string | undefined) => boolean) =>
-  TABLES.filter(({ spread }) => isNamed(spread)).map(({ name }) => name)
+const names = (isNamed: (distribution: string | undefined) => boolean) =>
+  TABLES.filter(({ distribution }) => isNamed(distribution)).map(({ name }) => name)
 
 /** Whether a statement names one of the given tables. */
 const naming = (tables: readonly string[]) => {
   const pattern = new RegExp(`\\b(?:${tables.join('|')})\\b`)
   return (text: string) => pattern.test(text)
 }
-const namesNumbered = naming(names((spread) => spread === 'market'))
-const namesSpread = naming(names((spread) => spread !== 'nowhere'))
-const namesKept = naming([...names((spread) => spread === 'nowhere'), 'changes', 'unpublished'])
+const namesNumbered = naming(names((distribution) => distribution === 'market'))
+const namesDistributed = naming(names((distribution) => distribution !== 'nowhere'))
+const namesKept = naming([...names((distribution) => distribution === 'nowhere'), 'changes', 'unpublished'])
 
 describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, () => {
   for (const kind of SERVERS) {
     test(`each statement names its market, and no table of the coordinator alone (${kind.name})`, async (t) => {
-      const store = await createSpread(t, kind)
+      const store = await createDistributed(t, kind)
       const recording = recorded('perps-calm-named')
       const made = blocksOf(readRecording(recording))
       const heard = listen(t)
@@ -138,7 +137,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         assert.match(text, /\bmarket = \$\d/, text)
         assert.doesNotMatch(text, /\bmarket = (?!\$)/, text)
       }
-      for (const text of heard.filter(namesSpread)) {
+      for (const text of heard.filter(namesDistributed)) {
         assert.ok(!namesKept(text), text)
         assert.doesNotMatch(text, /\bvalues\b.*\(\s*select\b/, text)
         assert.doesNotMatch(text, /\bon conflict\b.*\bselect\b(?!.* from written )/, text)
@@ -152,7 +151,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
 
     test(`imports and events result in the same tables as on one machine (${kind.name})`, async (t) => {
       const made = blocksOf(readRecording(SAMPLE))
-      const stores = [sqlite.create(t), await createSpread(t, kind)]
+      const stores = [sqlite.create(t), await createDistributed(t, kind)]
       const digests: unknown[] = []
       for (const store of stores) {
         await importBlocks(store, made, { from: 200n, to: 500n, blocksOfCommit: 100 })
@@ -167,7 +166,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
     for (const way of ['killed', 'cut off'] as const) {
       test(`a writer that is ${way} between rows and position loses no rows (${kind.name})`, async (t) => {
         const expected = await storeOf(t, sqlite, SAMPLE)
-        const store = await createSpread(t, kind)
+        const store = await createDistributed(t, kind)
         const { config, schema } = parsePostgresAddress(store)
         const holder = new Client({ ...config, options: `-c search_path=${schema}` })
         await holder.connect()
@@ -219,7 +218,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
     }
 
     test(`the error that ended a snapshot is returned for each of its later reads (${kind.name})`, async (t) => {
-      const store = await createSpread(t, kind)
+      const store = await createDistributed(t, kind)
       const reader = await openReader(t, store)
       const snapshot = await reader.openSnapshot()
       t.after(() => snapshot.close())
@@ -314,7 +313,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     const expected = await digestStore(store)
     await Promise.all([1, 2, 3].map(() => openStore(store).distribute!()))
     assert.deepEqual(await digestStore(store), expected)
-    for (const { name } of TABLES.filter(({ spread }) => spread !== 'nowhere')) {
+    for (const { name } of TABLES.filter(({ distribution }) => distribution !== 'nowhere')) {
       const [[bytes]] = (await rowsOf(store, `select cast(pg_relation_size('${name}') as integer)`)) as [
         [number],
       ]

@@ -344,8 +344,11 @@ const planOf = ({ rows }: { rows: { 'QUERY PLAN': [{ Plan: PlanNode }] }[] }): P
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
-async function openPostgres(t: TestContext, store: string, isSpread: boolean): Promise<Database> {
-  const client = await connect({ ...readerConfig(parsePostgresAddress(store), isSpread), pipeline: false })
+async function openPostgres(t: TestContext, store: string, isDistributed: boolean): Promise<Database> {
+  const client = await connect({
+    ...readerConfig(parsePostgresAddress(store), isDistributed),
+    pipeline: false,
+  })
   t.after(() => client.end())
   // The server does this on its own within a minute.
   await client.query('set default_transaction_read_only = off')
@@ -353,7 +356,7 @@ async function openPostgres(t: TestContext, store: string, isSpread: boolean): P
   /** As readers run it: by a generic plan, on a cluster by one for these values, which finds their machine. */
   const explain = async ({ text, values }: Statement): Promise<PlanNode> => {
     const how = 'explain (analyze, format json)'
-    if (isSpread) return planOf(await client.query(`${how} ${text}`, [...values]))
+    if (isDistributed) return planOf(await client.query(`${how} ${text}`, [...values]))
     await client.query(`prepare planned as ${text}`)
     const literals = values.length === 0 ? '' : `(${values.map((value) => `'${value}'`).join(', ')})`
     const explained = await client.query(`${how} execute planned ${literals}`)
@@ -369,7 +372,7 @@ async function openPostgres(t: TestContext, store: string, isSpread: boolean): P
       return { text: JSON.stringify(plan, null, 1), scanned: scans.map((node) => node['Relation Name']!) }
     },
     checkPage: async ({ resource }, scans, where) => {
-      const statementOf = isReadAsColumns(resource, isSpread) ? columnsStatement : rowsStatement
+      const statementOf = isReadAsColumns(resource, isDistributed) ? columnsStatement : rowsStatement
       const plan = await explain(statementOf(scans, { limit: LIMIT + 1, withState: false }))
       checkNode(plan, `${where}:\n${JSON.stringify(plan, null, 1)}`)
     },

@@ -470,9 +470,11 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const name = store()
     await openStore(name).migrate()
     const schema = new URL(name).searchParams.get('schema')
-    const spread = TABLES.filter(({ spread }) => spread !== 'nowhere' && spread !== 'everywhere')
-    assert.ok(spread.length >= 7)
-    for (const { name: table, spread: column } of spread) {
+    const distributed = TABLES.filter(
+      ({ distribution }) => distribution !== 'nowhere' && distribution !== 'everywhere',
+    )
+    assert.ok(distributed.length >= 7)
+    for (const { name: table, distribution: column } of distributed) {
       const keys = await query(
         server.url,
         `select indexrelid::regclass::text as name,

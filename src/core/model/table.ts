@@ -83,7 +83,7 @@ export type Table<Row extends TableRow = TableRow> = {
    * On a cluster: the column whose values distribute the rows; `everywhere` for the few rows that others are joined with;
    * or `nowhere` for a table of the first machine alone.
    */
-  spread: 'market' | 'market_id' | 'everywhere' | 'nowhere'
+  distribution: 'market' | 'market_id' | 'everywhere' | 'nowhere'
   /** Faults of a row whose single values are valid. */
   faultsOf?: (row: TextRow) => string[]
   /** Never set: the type of the rows. */

@@ -14,5 +14,5 @@ export const auctionTable = defineTable({
   },
   key: ['market_id', 'height', 'event_index'],
   goesWithBlock: true,
-  spread: 'market_id',
+  distribution: 'market_id',
 })

@@ -12,5 +12,5 @@ export const checkpointTable = defineTable({
     ...positionColumns,
   },
   key: ['at_block', 'hash'],
-  spread: 'nowhere',
+  distribution: 'nowhere',
 })

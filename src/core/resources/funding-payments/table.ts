@@ -24,5 +24,5 @@ export const fundingPaymentTable = defineTable({
   },
   key: ['market_id', 'party_id', 'seq'],
   goesWithBlock: true,
-  spread: 'market_id',
+  distribution: 'market_id',
 })

@@ -29,7 +29,7 @@ export const dataPointTable = defineTable({
   },
   key: ['market', 'source', 'timestamp', 'seq'],
   follows: 'series',
-  spread: 'market',
+  distribution: 'market',
 })
 
 /** A data point to be written, with the number of its market. */
@@ -50,7 +50,7 @@ export const periodSpanTable = defineTable({
     points: positive('sum'),
   },
   key: ['market', 'seq'],
-  spread: 'market',
+  distribution: 'market',
   faultsOf: faultsOfEnds,
 })
 
@@ -62,7 +62,7 @@ export const blockSpanTable = defineTable({
   name: 'funding_period_block_spans',
   columns: { market: marketNumber(), blocks: natural(), ...ends },
   key: ['market', 'blocks'],
-  spread: 'market',
+  distribution: 'market',
   faultsOf: faultsOfEnds,
 })
 
@@ -89,7 +89,7 @@ export const seriesTable = defineTable({
     seq: natural(),
   },
   key: ['market', 'source', 'seconds', 'bucket'],
-  spread: 'market',
+  distribution: 'market',
 })
 
 /** How far a market's series of each source are built: all buckets that end before this half-minute bucket. */
@@ -97,7 +97,7 @@ export const builtSeriesTable = defineTable({
   name: 'funding_period_series_made',
   columns: { market: marketNumber(), source: small(2), made_to: integer('given') },
   key: ['market', 'source'],
-  spread: 'market',
+  distribution: 'market',
 })
 
 /** The built buckets that are stale because their points have changed: `from_bucket` is included, `to_bucket` is not. */
@@ -111,7 +111,7 @@ export const seriesStaleTable = defineTable({
     to_bucket: integer(),
   },
   key: ['market', 'source', 'id'],
-  spread: 'market',
+  distribution: 'market',
   faultsOf: ({ from_bucket: from, to_bucket: to }) =>
     BigInt(from!) < BigInt(to!) ? [] : ['it ends before it begins'],
 })

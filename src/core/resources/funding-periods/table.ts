@@ -31,5 +31,5 @@ export const fundingPeriodTable = defineTable({
     ...positionColumns,
   },
   key: ['market_id', 'seq'],
-  spread: 'market_id',
+  distribution: 'market_id',
 })

@@ -36,7 +36,7 @@ export const instrumentTable = defineTable({
     ...positionColumns,
   },
   key: ['market_id'],
-  spread: 'everywhere',
+  distribution: 'everywhere',
 })
 
 /** Terms from the same events. They are a separate table because stores of older versions do not have them. */
@@ -53,7 +53,7 @@ export const instrumentTermTable = defineTable({
     ...positionColumns,
   },
   key: ['market_id'],
-  spread: 'everywhere',
+  distribution: 'everywhere',
 })
 
 export const assetTable = defineTable({
@@ -67,5 +67,5 @@ export const assetTable = defineTable({
     ...positionColumns,
   },
   key: ['asset_id'],
-  spread: 'everywhere',
+  distribution: 'everywhere',
 })

@@ -34,7 +34,7 @@ export const historyTable = defineTable({
   key: ['market_id', 'party_id', 'epoch'],
   fullIf: 'has_figures',
   goesWithBlock: true,
-  spread: 'market_id',
+  distribution: 'market_id',
 })
 
 /** The figures of a row with only fees. */

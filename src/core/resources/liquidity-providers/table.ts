@@ -24,7 +24,7 @@ export const provisionTable = defineTable({
     ...positionColumns,
   },
   key: ['provision_id'],
-  spread: 'everywhere',
+  distribution: 'everywhere',
   follows: 'providers',
   movesBetweenMarkets: true,
 })
@@ -34,7 +34,7 @@ export const providerListTable = defineTable({
   name: 'liquidity_provider_lists',
   columns: { market_id: marketId(), ...positionColumns },
   key: ['market_id'],
-  spread: 'market_id',
+  distribution: 'market_id',
 })
 
 /**
@@ -55,7 +55,7 @@ export const providerTable = defineTable({
     ...positionColumns,
   },
   key: ['market_id', 'party_id'],
-  spread: 'market_id',
+  distribution: 'market_id',
   faultsOf,
 })
 

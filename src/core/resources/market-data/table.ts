@@ -32,5 +32,5 @@ export const marketDataTable = defineTable({
     ...positionColumns,
   },
   key: ['market_id'],
-  spread: 'market_id',
+  distribution: 'market_id',
 })

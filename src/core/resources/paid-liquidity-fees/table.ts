@@ -15,5 +15,5 @@ export const paidFeesTable = defineTable({
   },
   key: ['market_id', 'epoch', 'height', 'event_index', 'party_id'],
   goesWithBlock: true,
-  spread: 'market_id',
+  distribution: 'market_id',
 })

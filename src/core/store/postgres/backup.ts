@@ -1,5 +1,5 @@
 import type { PostgresAddress } from './address.ts'
-import { hasCitus, isSpread } from './cluster.ts'
+import { hasCitus, hasDistributedTables } from './cluster.ts'
 import { onConnection, writerConfig } from './connection.ts'
 
 /** The exact commands that copy a store to a file, and restore it. */
@@ -30,7 +30,7 @@ function restoreSteps(name: string, url: URL, file: string): string {
 function isOnCluster(address: PostgresAddress): Promise<boolean> {
   return onConnection(
     writerConfig(address),
-    async (client) => (await hasCitus(client)) && (await isSpread(client, address.schema)),
+    async (client) => (await hasCitus(client)) && (await hasDistributedTables(client, address.schema)),
   ).catch(() => false)
 }
 

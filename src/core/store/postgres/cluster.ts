@@ -25,7 +25,7 @@ export async function hasCitus(client: Queryable): Promise<boolean> {
 }
 
 /** Whether the tables are distributed over the machines of a cluster (distribute.ts). */
-export async function isSpread(client: Queryable, schema: string): Promise<boolean> {
+export async function hasDistributedTables(client: Queryable, schema: string): Promise<boolean> {
   const [row] = await queryRows(client, 'select to_regclass($1)::text', [`${schema}.unpublished`])
   return row![0] !== null
 }
@@ -43,8 +43,8 @@ const READ_DOWN = `
 
 /** Faults of the store's cluster; null if the store is not distributed. */
 export async function readClusterFaults(client: Queryable, schema: string): Promise<ClusterFaults | null> {
-  if (!(await hasCitus(client)) || !(await isSpread(client, schema))) return null
-  const names = TABLES.filter(({ spread }) => spread !== 'nowhere').map(({ name }) => name)
+  if (!(await hasCitus(client)) || !(await hasDistributedTables(client, schema))) return null
+  const names = TABLES.filter(({ distribution }) => distribution !== 'nowhere').map(({ name }) => name)
   const local = await queryRows(client, READ_LOCAL, [names.join(' '), schema])
   const down = await queryRows(client, READ_DOWN)
   return {

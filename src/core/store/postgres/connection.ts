@@ -39,9 +39,9 @@ export type SessionConfig = ClientConfig & { pipeline: boolean; session: Readonl
 /**
  * Options of readers' connections: the statements of one page are sent at once.
  *
- * @param spread whether the tables are distributed over a cluster (cluster.ts)
+ * @param isDistributed whether the tables are distributed over a cluster (cluster.ts)
  */
-export function readerConfig({ config, schema }: PostgresAddress, spread: boolean): SessionConfig {
+export function readerConfig({ config, schema }: PostgresAddress, isDistributed: boolean): SessionConfig {
   return {
     ...config,
     session: {
@@ -49,7 +49,7 @@ export function readerConfig({ config, schema }: PostgresAddress, spread: boolea
       statement_timeout: String(READ_TIMEOUT_MS),
       default_transaction_read_only: 'on',
       ...WALK_SETTINGS,
-      ...(spread ? {} : PLAN_ONCE),
+      ...(isDistributed ? {} : PLAN_ONCE),
     },
     query_timeout: READ_TIMEOUT_MS + 2_000,
     pipeline: true,

@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { TABLES, type Table } from '../schema/tables.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { hasCitus, isSpread, MAKE_UNPUBLISHED } from './cluster.ts'
+import { hasCitus, hasDistributedTables, MAKE_UNPUBLISHED } from './cluster.ts'
 import { onConnection, queryRows, writerConfig } from './connection.ts'
 import { withPostgresErrors } from './errors.ts'
 import { grantOnNewTables, readSharedGrants } from './grants.ts'
@@ -17,9 +17,11 @@ const HAS_LOCAL_ROWS = 'select (pg_relation_size($1::regclass) > 0)::int'
 const LOCK = 'select pg_advisory_lock(hashtextextended($1, 0))'
 const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0))::int'
 
-type SpreadTable = Table & { spread: Exclude<Table['spread'], 'nowhere'> }
+type DistributedTable = Table & { distribution: Exclude<Table['distribution'], 'nowhere'> }
 
-const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== 'nowhere')
+const DISTRIBUTED_TABLES = TABLES.filter(
+  (table): table is DistributedTable => table.distribution !== 'nowhere',
+)
 
 /**
  * Distributes the tables and their rows over a Citus cluster, by market; skips tables that already are. Several processes
@@ -42,21 +44,21 @@ export function distribute(
         )
       }
       await queryRows(client, LOCK, [migrationLockName(address)])
-      await spreadTables(client, address, onNotice)
+      await distributeTables(client, address, onNotice)
     }),
   )
 }
 
-async function spreadTables(
+async function distributeTables(
   client: Client,
   address: PostgresAddress,
   onNotice: (message: string) => void,
 ): Promise<void> {
   const isTrue = async (text: string, name: string) =>
     Number((await queryRows(client, text, [name]))[0]![0]) > 0
-  const left: SpreadTable[] = []
-  for (const table of SPREAD) if (!(await isTrue(IS_DISTRIBUTED, table.name))) left.push(table)
-  const isDone = left.length === 0 && (await isSpread(client, address.schema))
+  const left: DistributedTable[] = []
+  for (const table of DISTRIBUTED_TABLES) if (!(await isTrue(IS_DISTRIBUTED, table.name))) left.push(table)
+  const isDone = left.length === 0 && (await hasDistributedTables(client, address.schema))
   if (!isDone && !(await isTrue(TRY_LOCK, writerLockName(address)))) {
     throw new StoreError(
       `${address.name}: cannot distribute the tables while a writer is connected; stop lyra serve and lyra ingest, then run lyra migrate --citus again`,
@@ -65,11 +67,11 @@ async function spreadTables(
   const shared = await readSharedGrants(client, address.schema)
   await client.query(MAKE_UNPUBLISHED)
   await grantOnNewTables(client, address.schema, shared, onNotice)
-  for (const { name, spread } of left) {
-    if (spread === 'everywhere') await client.query('select create_reference_table($1)', [name])
-    else await client.query('select create_distributed_table($1, $2)', [name, spread])
+  for (const { name, distribution } of left) {
+    if (distribution === 'everywhere') await client.query('select create_reference_table($1)', [name])
+    else await client.query('select create_distributed_table($1, $2)', [name, distribution])
   }
-  for (const { name } of SPREAD) {
+  for (const { name } of DISTRIBUTED_TABLES) {
     if (await isTrue(HAS_LOCAL_ROWS, name))
       await client.query('select truncate_local_data_after_distributing_table($1)', [name])
   }

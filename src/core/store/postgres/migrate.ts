@@ -8,7 +8,7 @@ import {
 } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { isSpread } from './cluster.ts'
+import { hasDistributedTables } from './cluster.ts'
 import { onConnection, type Queryable, queryRows, writerConfig } from './connection.ts'
 import { withFreshConnections, withPostgresErrors } from './errors.ts'
 import { grantOnNewTables, readSharedGrants } from './grants.ts'
@@ -43,7 +43,7 @@ async function upgrade(
 ): Promise<void> {
   if ((await schemaVersion(client, address)) === newestVersion(POSTGRES_SCHEMA)) return
   // Resources that the older version did not store begin after all blocks that it has committed.
-  if (await isSpread(client, address.schema)) await publishOthers(client)
+  if (await hasDistributedTables(client, address.schema)) await publishOthers(client)
   await client.query('begin')
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
   await client.query(`create schema if not exists ${address.schema}`)
@@ -100,12 +100,12 @@ export function schemaVersionOf(address: PostgresAddress): Promise<number> {
  * @throws {StoreError} if this program does not know it, or the server is a worker of a cluster.
  */
 export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
-  const [[table, spreadTable]] = (await queryRows(
+  const [[table, marketsTable]] = (await queryRows(
     client,
     'select to_regclass($1)::text, to_regclass($2)::text',
     [`${schema}.schema_version`, `${schema}.markets`],
   )) as [[string | null, string | null]]
-  if (table === null && spreadTable !== null) {
+  if (table === null && marketsTable !== null) {
     throw new StoreError(
       `${name}: this is a Citus worker; give the address of the coordinator, or a replica of it`,
     )

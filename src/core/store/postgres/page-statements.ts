@@ -78,8 +78,8 @@ function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
  * cluster they are read as texts nevertheless, because each machine answers a statement in this form whole. A column of
  * type `text` may have several lines, so its rows are read as rows.
  */
-export function isReadAsColumns({ storage }: Resource, isSpread: boolean): boolean {
-  return storage.columns.every(({ type }) => type !== 'text' && (isSpread || type !== 'json'))
+export function isReadAsColumns({ storage }: Resource, isDistributed: boolean): boolean {
+  return storage.columns.every(({ type }) => type !== 'text' && (isDistributed || type !== 'json'))
 }
 
 /** The columns of a page's rows that no filter fixes to one value. */

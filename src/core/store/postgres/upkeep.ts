@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import { EVERY_CHANGE } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { commitEverywhere, isSpread } from './cluster.ts'
+import { commitEverywhere, hasDistributedTables } from './cluster.ts'
 import { connect, queryRows, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withPostgresErrors } from './errors.ts'
 import { runPostgresMutation } from './run-sql.ts'
@@ -22,18 +22,18 @@ const LOCK_NOT_AVAILABLE = '55P03'
 export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upkeep> {
   let client: Client | null = null
   /** Whether the tables are distributed over a cluster. */
-  let spread = false
+  let isDistributed = false
 
   async function connected(): Promise<Client> {
     if (client !== null) return client
     client = await connect(writerConfig(address))
     await client.query(`set lock_timeout = ${ROW_LOCK_WAIT_MS}`)
-    spread = await isSpread(client, address.schema)
+    isDistributed = await hasDistributedTables(client, address.schema)
     return client
   }
 
   /** Runs work, and runs it again if it blocked a writer, or if the server was briefly unreachable. */
-  async function persist<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async function withRetries<T>(work: (client: Client) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work(await connected())
@@ -53,13 +53,13 @@ export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upke
   await withPostgresErrors(address.name, connected)
 
   return {
-    read: ({ text, values }) => persist((asked) => queryRows(asked, text, values)),
+    read: ({ text, values }) => withRetries((asked) => queryRows(asked, text, values)),
 
     write: (mutation) =>
-      persist(async (locked) => {
+      withRetries(async (locked) => {
         await locked.query('begin')
-        const rows = await runPostgresMutation(locked, mutation(), spread)
-        if (rows > 0 && spread) {
+        const rows = await runPostgresMutation(locked, mutation(), isDistributed)
+        if (rows > 0 && isDistributed) {
           await commitEverywhere(locked)
           await locked.query('begin')
         }

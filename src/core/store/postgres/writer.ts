@@ -10,7 +10,7 @@ import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '
 import type { MarketNumbers } from '../write/market-numbers.ts'
 import { writeBatch } from '../write/write-batch.ts'
 import type { PostgresAddress } from './address.ts'
-import { commitEverywhere, isSpread } from './cluster.ts'
+import { commitEverywhere, hasDistributedTables } from './cluster.ts'
 import { connect, queryRows, writerConfig } from './connection.ts'
 import {
   explainPostgresError,
@@ -38,7 +38,7 @@ export function writerLockName({ schema }: PostgresAddress): string {
 }
 
 /** A connection that has the writer's lock, and whether the tables are distributed over a cluster. */
-type Locked = { client: Client; spread: boolean }
+type Locked = { client: Client; isDistributed: boolean }
 
 /**
  * Opens a writer. By an advisory lock, there is one at a time for each schema: another one waits here, as a standby, until
@@ -55,22 +55,22 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   let lastCoverage: Coverage | null | undefined
 
   async function coverage(): Promise<Coverage | null> {
-    lastCoverage = await persist(({ client }) => runPostgresQuery(client, readCoverage()))
+    lastCoverage = await withRetries(({ client }) => runPostgresQuery(client, readCoverage()))
     return lastCoverage
   }
 
   async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
-    const gained = await persist((locked) => tryCommit(locked, batch, coverage))
+    const gained = await withRetries((locked) => tryCommit(locked, batch, coverage))
     lastCoverage = coverage
     return gained
   }
 
   /** Runs a mutation in a transaction of its own. */
   function run(mutation: () => Mutation): Promise<void> {
-    return persist(async ({ client, spread }) => {
+    return withRetries(async ({ client, isDistributed }) => {
       await client.query('begin')
-      await runPostgresMutation(client, mutation(), spread)
-      if (spread) await commitEverywhere(client, { signal, onNotice })
+      await runPostgresMutation(client, mutation(), isDistributed)
+      if (isDistributed) await commitEverywhere(client, { signal, onNotice })
       else await client.query('commit')
     })
   }
@@ -95,9 +95,9 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     try {
       await awaitLock(name, options, () => tryLock(client))
       await refuseReadOnly(client)
-      const spread = await isSpread(client, schema)
-      if (spread) await publishOthers(client, { signal })
-      locked = { client, spread }
+      const isDistributed = await hasDistributedTables(client, schema)
+      if (isDistributed) await publishOthers(client, { signal })
+      locked = { client, isDistributed }
     } catch (error) {
       await client.end().catch(() => {})
       throw error
@@ -119,7 +119,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   }
 
   /** Runs work, and runs it again after temporary faults. The signal ends the waiting. */
-  async function persist<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
+  async function withRetries<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
     for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LONGEST_RETRY_MS)) {
       try {
         return await work(await lock())
@@ -142,7 +142,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   }
 
   async function tryCommit(
-    { client, spread }: Locked,
+    { client, isDistributed }: Locked,
     batch: Batch,
     coverage: Coverage,
   ): Promise<GainedRows> {
@@ -151,7 +151,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     const begun = Promise.all([client.query('begin'), runPostgresQuery(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runPostgresMutation(client, writeBatch(batch, markets, builder), spread, gained, sent)
+    await runPostgresMutation(client, writeBatch(batch, markets, builder), isDistributed, gained, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit has succeeded. Writing the same again is harmless.
     if (before !== undefined && stored?.height !== before?.height && stored?.height !== coverage.height) {
@@ -161,7 +161,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
       )
     }
     const publication = publicationOf(batch, before ?? null, coverage)
-    if (spread) {
+    if (isDistributed) {
       await Promise.all(sent)
       await keepUnpublished(client, publication)
       await commitEverywhere(client, { signal, onNotice })

@@ -29,26 +29,26 @@ export const TABLES: readonly Table[] = [
     name: 'markets',
     columns: { market: integer(), market_id: marketId() },
     key: ['market'],
-    spread: 'everywhere',
+    distribution: 'everywhere',
   }),
   ...STORED.flatMap(({ tables }) => tables),
   defineTable({
     name: 'since',
     columns: { resource: text(), height: natural(), start_timestamp: orNull(integer()) },
     key: ['resource'],
-    spread: 'nowhere',
+    distribution: 'nowhere',
   }),
   defineTable({
     name: 'old_positions',
     columns: { resource: text(), height: natural() },
     key: ['resource'],
-    spread: 'nowhere',
+    distribution: 'nowhere',
   }),
   defineTable({
     name: 'pruned',
     columns: { id: integer(), before_timestamp: orNull(integer()), before_height: orNull(integer()) },
     key: ['id'],
-    spread: 'nowhere',
+    distribution: 'nowhere',
   }),
   defineTable({
     name: 'gaps',
@@ -60,19 +60,19 @@ export const TABLES: readonly Table[] = [
       end_timestamp: orNull(integer()),
     },
     key: ['from_height'],
-    spread: 'nowhere',
+    distribution: 'nowhere',
   }),
   defineTable({
     name: 'imported',
     columns: { from_height: integer(), to_height: integer(), lacks: anyText() },
     key: ['from_height'],
-    spread: 'nowhere',
+    distribution: 'nowhere',
   }),
   defineTable({
     name: 'accepted_gaps',
     columns: { from_height: integer(), to_height: integer('greatest') },
     key: ['from_height'],
-    spread: 'nowhere',
+    distribution: 'nowhere',
   }),
   defineTable({
     name: 'stream',
@@ -86,7 +86,7 @@ export const TABLES: readonly Table[] = [
       block_one_hashes: orNull(anyText()),
     },
     key: ['id'],
-    spread: 'nowhere',
+    distribution: 'nowhere',
   }),
 ]
 

@@ -1,0 +1,173 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Row } from '../../model/resource.ts'
+import type { TableRow } from '../../model/table.ts'
+import { countPairs, type GainedRows, gain, type RowWrite } from '../queries-protocol.ts'
+import { type NamedColumn, onConflict, type Table } from '../schema/tables.ts'
+import { mergeRows } from '../write/merge-rows.ts'
+import { type Queryable, queryRows, rowsOnce } from './connection.ts'
+import { copyRows } from './copy-rows.ts'
+import { isDuplicateKey } from './errors.ts'
+import { type Insert, insertOfArrays, insertOfValues } from './insert.ts'
+
+/**
+ * Up to this many rows, a cluster gets each value as a parameter: an `insert ... select` involves every machine, whatever
+ * it inserts.
+ */
+const FEW_ROWS = 500
+
+/** Number of rows of one statement: it runs while the next one is prepared. */
+const ROWS_AT_A_TIME = 4_000
+
+/** The two columns by whose values new rows are counted. */
+type CountBy = NonNullable<RowWrite['countNewBy']>
+
+/**
+ * Writes rows, each kind of write in the fastest way: new ones by `copy`; those whose new ones are counted by two columns, too,
+ * as nearly always all are new; others by an upsert, which counts the new ones if the table's rows are counted.
+ *
+ * @returns one list with the counts of new rows if the write requests them, otherwise none
+ */
+export async function writeRows(
+  client: Queryable,
+  write: RowWrite,
+  isDistributed: boolean,
+  gained: GainedRows,
+): Promise<Row[][]> {
+  if (isDistributed) return writeRowsOnCluster(client, write, gained)
+  const { table, rows, countNewBy } = write
+  if (write.areNew) {
+    await copyRows(client, table, rows)
+    return []
+  }
+  if (countNewBy !== undefined) return writeCountedRows(client, table, rows, countNewBy, gained)
+  const merged = mergeRows(table, rows)
+  if (merged.length === 0) return []
+  const insert = insertOfArrays(table, merged)
+  if (table.counted === undefined) await upsert(client, insert, table)
+  else gain(gained, table, await upsertCounted(client, insert, table))
+  return []
+}
+
+/** Writes rows of which nearly always all are new: it tries to copy them first. */
+async function writeCountedRows(
+  client: Queryable,
+  table: Table,
+  rows: readonly TableRow[],
+  countBy: CountBy,
+  gained: GainedRows,
+): Promise<Row[][]> {
+  if (rows.length === 0) return []
+  const counts = await copyNew(client, table, rows, countBy)
+  if (counts === null)
+    return [await insertAndUpsert(client, table, insertOfArrays(table, rows), rows, countBy, gained)]
+  gain(gained, table, rows.length)
+  return [counts]
+}
+
+/** On a cluster there is no `copy`, and a count of new rows needs an insert that skips stored rows. */
+async function writeRowsOnCluster(
+  client: Queryable,
+  { table, rows, countNewBy }: RowWrite,
+  gained: GainedRows,
+): Promise<Row[][]> {
+  const distinct = countNewBy === undefined ? mergeRows(table, rows) : rows
+  if (distinct.length === 0) return []
+  const insert =
+    distinct.length <= FEW_ROWS ? insertOfValues(table, distinct) : insertOfArrays(table, distinct)
+  if (countNewBy === undefined && table.counted === undefined) {
+    await upsert(client, insert, table)
+    return []
+  }
+  const [one, other] = table.columns as [NamedColumn, NamedColumn]
+  const countBy = countNewBy ?? [one.name, other.name]
+  return [await insertAndUpsert(client, table, insert, distinct, countBy, gained)]
+}
+
+/** Inserts the rows that are not stored, and upserts all if some are. Returns the counts of the new ones. */
+async function insertAndUpsert(
+  client: Queryable,
+  table: Table,
+  insert: Insert,
+  rows: readonly TableRow[],
+  countBy: CountBy,
+  gained: GainedRows,
+): Promise<Row[]> {
+  const counts = await insertNew(client, insert, countBy)
+  const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
+  gain(gained, table, inserted)
+  if (inserted < rows.length) await upsert(client, insert, table)
+  return counts
+}
+
+const runInsert = (client: Queryable, { text, values, isFixed }: Insert) =>
+  isFixed ? queryRows(client, text, values) : rowsOnce(client, text, values)
+
+const upsert = (client: Queryable, { text, ...insert }: Insert, table: Table) =>
+  runInsert(client, { text: `${text} ${onConflict(table)}`, ...insert })
+
+/** As {@link upsert}; returns the number of new rows: those that no transaction has locked or replaced. */
+async function upsertCounted(client: Queryable, { text, ...insert }: Insert, table: Table): Promise<number> {
+  const [row] = await runInsert(client, {
+    text: `with written as (${text} ${onConflict(table)} returning xmax = 0 as is_new)
+      select cast(count(*) as integer) from written where is_new`,
+    ...insert,
+  })
+  return Number(row![0])
+}
+
+/**
+ * Copies rows that are nearly always new, and counts them by two columns. If one is not new, it returns null and nothing
+ * is written. The server takes some rows while the next ones are prepared.
+ */
+async function copyNew(
+  client: Queryable,
+  table: Table,
+  rows: readonly TableRow[],
+  countBy: CountBy,
+): Promise<Row[] | null> {
+  const sent: Promise<unknown>[] = []
+  const send = (answer: Promise<unknown>) => {
+    // A fault is thrown below, where all are awaited.
+    answer.catch(() => {})
+    sent.push(answer)
+  }
+  send(client.query('savepoint before_rows'))
+  for (let at = 0; at < rows.length; at += ROWS_AT_A_TIME) {
+    send(copyRows(client, table, rows.slice(at, at + ROWS_AT_A_TIME)))
+    await nextTurn()
+  }
+  const counts = countPairs(rows, countBy)
+  try {
+    await Promise.all(sent)
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error
+    await client.query('rollback to savepoint before_rows')
+    return null
+  }
+  await client.query('release savepoint before_rows')
+  return counts
+}
+
+/** Inserts the rows that are not stored, and counts them by two columns. */
+async function insertNew(
+  client: Queryable,
+  { text, values, isFixed }: Insert,
+  [one, other]: CountBy,
+): Promise<Row[]> {
+  const inserted = `${text} on conflict do nothing returning ${one}, ${other}`
+  if (isFixed) {
+    return queryRows(
+      client,
+      `with written as (${inserted})
+        select cast(${one} as text), cast(${other} as text), cast(count(*) as integer)
+        from written group by ${one}, ${other}`,
+      values,
+    )
+  }
+  // A cluster does not accept such an insert within another statement.
+  const insertedRows = await rowsOnce(client, inserted, values)
+  return countPairs(
+    insertedRows.map(([value, next]) => ({ [one]: value!, [other]: next! })),
+    [one, other],
+  )
+}
