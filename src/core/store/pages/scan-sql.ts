@@ -3,11 +3,14 @@ import { type FilterName, isOfAllMarkets, type Resource } from '../../model/reso
 import { textOf } from '../statements.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
-import { type Role, type Slots, templateOf } from './statement-template.ts'
+import { type Placeholders, type ScanRole, templateOf } from './statement-template.ts'
 
 /* The SQL of a scan, for both databases. */
 
-/** Hints for a database about a scan. They never change a result. */
+/**
+ * How a database is told which index to read for a scan. It never changes a result. SQLite, for example, reads a party's
+ * payments by `unlikely(party_id = $2)`, and PostgreSQL by `party_id = $2`.
+ */
 type Hints = {
   /** Whether each part has the limit. Without it a part would be read and sorted as a whole. */
   limitsParts: boolean
@@ -53,9 +56,9 @@ export function fromClause({ storage }: Resource): string {
  * such ranges that are merged, one for each of its parts.
  */
 export function pageStatement(scan: Scan, limit: number, hints: Hints): Statement {
-  return templateOf(`rows ${hints.limitsParts}`, scan, (slots) => {
+  return templateOf(`rows ${hints.limitsParts}`, scan, (placeholders) => {
     const { resource } = scan
-    const rows = rowsText(scan, slots, hints, () => columnNames(resource))
+    const rows = rowsText(scan, placeholders, hints, () => columnNames(resource))
     return `select ${columnList(resource)} from (${rows}) as page
       order by ${orderBy(scan, 'page')}`
   })({ scan, limit })
@@ -64,15 +67,15 @@ export function pageStatement(scan: Scan, limit: number, hints: Hints): Statemen
 /** The select of a scan's first rows, in its direction. It merges the scan's parts. */
 export function rowsText(
   scan: Scan,
-  slots: Slots,
+  placeholders: Placeholders,
   hints: Hints,
   columnsOf: (part: ScanPart) => string,
 ): string {
   const from = fromClause(scan.resource)
-  const limited = limitOf(slots)
+  const limited = limitOf(placeholders)
   const inOrder = `order by ${orderBy(scan, scan.resource.storage.table)} ${limited}`
   const parts = scanParts(scan).map(
-    (part) => `select ${columnsOf(part)} from ${from} ${where(scan, slots, part, hints)}`,
+    (part) => `select ${columnsOf(part)} from ${from} ${where(scan, placeholders, part, hints)}`,
   )
   if (parts.length === 1) return `${parts[0]} ${inOrder}`
   const merged = hints.limitsParts ? parts.map((part) => `(${part} ${inOrder})`) : parts
@@ -80,23 +83,24 @@ export function rowsText(
 }
 
 /** With a bare placeholder, SQLite would prepare the statement anew for each value. */
-function limitOf(slots: Slots): string {
-  return `limit cast(${slots.add('limit', ({ limit }) => BigInt(limit))} as bigint)`
+function limitOf(placeholders: Placeholders): string {
+  return `limit cast(${placeholders.add('limit', ({ limit }) => BigInt(limit))} as bigint)`
 }
 
 /** The expression for whether a scan has any row: true or 1. */
-export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): string {
+export function existsText(scan: Scan, placeholders: Placeholders, role: ScanRole, hints: Hints): string {
   // The last series comes first: it is the longest, and nearly always has a row.
   const from = fromClause(scan.resource)
   const parts = scanParts(scan)
     .toReversed()
-    .map((part) => `exists (select 1 from ${from} ${where(scan, slots, part, hints, role)})`)
+    .map((part) => `exists (select 1 from ${from} ${where(scan, placeholders, part, hints, role)})`)
   return `(${parts.join(' or ')})`
 }
 
 /**
  * A part of a scan that an index returns in the order of the key: one series, and for each filter with several columns one
- * of these. No row is in two parts.
+ * of these. No row is in two parts. A page of a market's data points of every source, for example, merges the parts
+ * `{ series: '0' }`, `{ series: '1' }` and `{ series: '2' }`; most pages have a single part.
  */
 export type ScanPart = {
   /** The value of the column that distinguishes series, if the resource has series. */
@@ -108,7 +112,7 @@ export type ScanPart = {
 function scanParts({ resource: { storage, filters }, selection }: Scan): ScanPart[] {
   const { series } = storage
   const selected = series && selection[series.filter]
-  let parts: ScanPart[] = [{ matching: {} }]
+  let parts = [ALL_ROWS]
   if (series !== undefined) {
     const values = selected === undefined ? series.values : [String(selected)]
     parts = values.map((value) => ({ series: value, matching: {} }))
@@ -122,16 +126,15 @@ function scanParts({ resource: { storage, filters }, selection }: Scan): ScanPar
   return parts
 }
 
-/** The part whose rows the conditions select, and the hints about them. */
-type Within = { part: ScanPart } & Pick<Hints, 'few' | 'most'>
-
-const WITHIN_ALL_ROWS: Within = { part: { matching: {} }, ...POSTGRES_HINTS }
+/** All rows of a scan as one part: each condition names all columns of its filter. */
+const ALL_ROWS: ScanPart = { matching: {} }
 
 /** The conditions of a selection's filters, for one of its parts or for all rows. */
 export function filterConditions(
   { resource, selection }: Pick<Scan, 'resource' | 'selection'>,
   placeholderOf: (filter: FilterName) => string,
-  { part: { series: ofPart, matching }, few, most }: Within = WITHIN_ALL_ROWS,
+  { series: ofPart, matching }: ScanPart = ALL_ROWS,
+  { few, most }: Hints = POSTGRES_HINTS,
 ): string[] {
   const { series } = resource.storage
   const conditions: string[] = []
@@ -161,7 +164,8 @@ export function filterConditions(
 export function selectionConditions(
   asked: Pick<Scan, 'resource' | 'selection' | 'market'>,
   placeholderOf: (value: 'market' | FilterName) => string,
-  within?: Within,
+  part?: ScanPart,
+  hints?: Hints,
 ): string[] {
   const { resource, selection, market } = asked
   const { storage, scope } = resource
@@ -177,15 +181,23 @@ export function selectionConditions(
     )
   }
   if (storage.condition !== undefined) conditions.push(storage.condition)
-  return [...conditions, ...filterConditions(asked, placeholderOf, within)]
+  return [...conditions, ...filterConditions(asked, placeholderOf, part, hints)]
 }
 
-function where(scan: Scan, slots: Slots, part: ScanPart, { few, most }: Hints, role: Role = 'scan'): string {
+function where(
+  scan: Scan,
+  placeholders: Placeholders,
+  part: ScanPart,
+  hints: Hints,
+  role: ScanRole = 'scan',
+): string {
   const { resource, selection } = scan
   const conditions = selectionConditions(
     scan,
-    (name) => slots.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
-    { part, few, most },
+    (name) =>
+      placeholders.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
+    part,
+    hints,
   )
   // An id that a filter fixes is the same as in the cursor, and is not compared.
   const compared = resource.key.flatMap(({ column, type }, index) =>
@@ -202,10 +214,12 @@ function where(scan: Scan, slots: Slots, part: ScanPart, { few, most }: Hints, r
       continue
     }
     const columns = compared.map(({ column }) => column).join(', ')
-    const placeholders = compared
-      .map(({ index }) => slots.add(`${role} ${end} ${index}`, (inputs) => inputs[role]![end]!.key[index]!))
+    const values = compared
+      .map(({ index }) =>
+        placeholders.add(`${role} ${end} ${index}`, (inputs) => inputs[role]![end]!.key[index]!),
+      )
       .join(', ')
-    conditions.push(`(${columns}) ${operator}${bound.inclusive ? '=' : ''} (${placeholders})`)
+    conditions.push(`(${columns}) ${operator}${bound.inclusive ? '=' : ''} (${values})`)
   }
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
 }

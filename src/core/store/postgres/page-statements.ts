@@ -4,7 +4,7 @@ import { READ_STATE, STATE_COLUMNS } from '../changes.ts'
 import type { PageScans, Scan } from '../pages/scan.ts'
 import { columnNames, existsText, POSTGRES_HINTS, rowsText } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
-import { type Slots, shapeOf, templateOf } from '../pages/statement-template.ts'
+import { type Placeholders, shapeOf, templateOf } from '../pages/statement-template.ts'
 
 /* The pages of PostgreSQL, which returns their rows, or the columns of these, together with the store's state. */
 
@@ -17,10 +17,10 @@ type Returned = { limit: number; withState: boolean }
  */
 export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Returned): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
-  const template = templateOf(`columns ${withState} ${passed}`, page, (slots) => {
+  const template = templateOf(`columns ${withState} ${passed}`, page, (placeholders) => {
     const [state, from] = withState ? [', state.*', ` cross join (${READ_STATE}) as state`] : ['', '']
-    return `select page.*, ${factsText(page, atOrBefore, slots)}${state}
-      from (${columnsText(page, slots)}) as page${from}`
+    return `select page.*, ${factsText(page, atOrBefore, placeholders)}${state}
+      from (${columnsText(page, placeholders)}) as page${from}`
   })
   return template({ scan: page, limit, atOrBefore })
 }
@@ -30,13 +30,13 @@ export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withS
  * values of all rows in the order of the answer, and the number of rows last. Each value is one line, and null is an empty
  * line. Null if there are no rows.
  */
-function columnsText(scan: Scan, slots: Slots): string {
+function columnsText(scan: Scan, placeholders: Placeholders): string {
   const texts = openColumns(scan).map(({ name, type }, index) => {
     const text = type === 'hash' ? name : `coalesce(cast(${name} as text), '')`
     return `string_agg(${text}, E'\\n') as column_${index}`
   })
   const names = columnNames(scan.resource)
-  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, slots, POSTGRES_HINTS, () => names)}) as page`
+  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, placeholders, POSTGRES_HINTS, () => names)}) as page`
 }
 
 /**
@@ -46,14 +46,14 @@ function columnsText(scan: Scan, slots: Slots): string {
  */
 export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Returned): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
-  const template = templateOf(`rows and facts ${withState} ${passed}`, page, (slots) => {
+  const template = templateOf(`rows and facts ${withState} ${passed}`, page, (placeholders) => {
     const nulls = (count: number) => Array(count).fill('null').join(', ')
     const names = columnNames(page.resource)
     const [state, from] = withState ? [', state.*', `from (${READ_STATE}) as state`] : ['', '']
-    return `select ${nulls(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, slots)}${state} ${from}
+    return `select ${nulls(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, placeholders)}${state} ${from}
       union all
       select page.*, ${nulls(FACTS + (withState ? STATE_COLUMNS : 0))}
-      from (${rowsText(page, slots, POSTGRES_HINTS, () => names)}) as page`
+      from (${rowsText(page, placeholders, POSTGRES_HINTS, () => names)}) as page`
   })
   return template({ scan: page, limit, atOrBefore })
 }
@@ -64,10 +64,10 @@ const FACTS = 2
 /**
  * Whether there is a row at or before the cursor, and the id of the market with the given number (null if there is none).
  */
-function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
+function factsText(page: Scan, atOrBefore: Scan | null, placeholders: Placeholders): string {
   const isAnyAtOrBefore =
-    atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore', POSTGRES_HINTS)
-  const number = page.market === null ? null : slots.add('market', ({ scan }) => scan.market!)
+    atOrBefore === null ? 'false' : existsText(atOrBefore, placeholders, 'atOrBefore', POSTGRES_HINTS)
+  const number = page.market === null ? null : placeholders.add('market', ({ scan }) => scan.market!)
   const marketId = number === null ? 'null' : `(select market_id from markets where market = ${number})`
   return `${isAnyAtOrBefore}, ${marketId}`
 }

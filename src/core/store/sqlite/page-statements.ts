@@ -7,7 +7,7 @@ import type { LineCursors } from '../pages/page.ts'
 import type { Scan } from '../pages/scan.ts'
 import { existsText, orderBy, rowsText, type ScanPart, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
-import { type Slots, templateOf } from '../pages/statement-template.ts'
+import { type Placeholders, templateOf } from '../pages/statement-template.ts'
 
 /* The pages of SQLite, which writes their text itself. */
 
@@ -50,7 +50,7 @@ function writtenStatement(
   limit: number,
   { name, partsOf, separator, reversed, headRoom }: WrittenRows,
 ): Statement {
-  return templateOf(name, scan, (slots) => {
+  return templateOf(name, scan, (placeholders) => {
     const { resource } = scan
     const key = resource.key.map(({ column }) => column).join(', ')
     // All rows begin and end alike, so the text between two rows is inserted between them once.
@@ -61,16 +61,16 @@ function writtenStatement(
       const known =
         series === undefined ? {} : { [FILTERS[resource.storage.series!.filter].columns[0]]: series }
       const middle = partsOf(resource, known).slice(1, -1)
-      return `${key}, concat(${middle.map((part) => partSql(slots, part)).join(', ')}) as middle`
+      return `${key}, concat(${middle.map((part) => partSql(placeholders, part)).join(', ')}) as middle`
     }
-    const reading = rowsText(scan, slots, SQLITE_HINTS, withMiddle)
+    const reading = rowsText(scan, placeholders, SQLITE_HINTS, withMiddle)
     const order = reversed ? `order by ${orderBy({ ...scan, descending: !scan.descending }, 'reading')}` : ''
-    const between = partSql(slots, {
+    const between = partSql(placeholders, {
       constant: (scope) => `${last.constant(scope)}${separator}${first.constant(scope)}`,
     })
     // As bytes, because they are sent to the client unchanged.
     return `select case count(*) when 0 then null else cast(
-        concat('${' '.repeat(headRoom)}', ${partSql(slots, first)}, group_concat(middle, ${between}), ${partSql(slots, last)})
+        concat('${' '.repeat(headRoom)}', ${partSql(placeholders, first)}, group_concat(middle, ${between}), ${partSql(placeholders, last)})
         as blob) end, count(*)
       from (select middle from (${reading}) as reading ${order}) as page`
   })({ scan, limit })
@@ -90,11 +90,11 @@ function edgeParts(resource: Resource, known: Readonly<Record<string, string>>):
 }
 
 /** The SQL of a part of a row's text. A text that depends on the market in scope is bound once. */
-function partSql(slots: Slots, part: SqlPart): string {
+function partSql(placeholders: Placeholders, part: SqlPart): string {
   if ('sql' in part) return part.sql
   const [one, other] = [part.constant('a'), part.constant('b')]
   if (one === other) return sqlText(one)
-  return `cast(${slots.add(`text ${one}`, ({ scan }) => part.constant(scan.selection.marketId!))} as text)`
+  return `cast(${placeholders.add(`text ${one}`, ({ scan }) => part.constant(scan.selection.marketId!))} as text)`
 }
 
 /** The statement for whether a scan has any row: one row with one column, true or 1. */
@@ -102,6 +102,6 @@ export function existsStatement(scan: Scan): Statement {
   return templateOf(
     'exists',
     scan,
-    (slots) => `select ${existsText(scan, slots, 'scan', SQLITE_HINTS)}`,
+    (placeholders) => `select ${existsText(scan, placeholders, 'scan', SQLITE_HINTS)}`,
   )({ scan, limit: 0 })
 }
