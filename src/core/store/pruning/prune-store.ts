@@ -67,15 +67,17 @@ export async function pruneStore(
   { signal, isDryRun = false, onProgress }: PruneOptions = {},
 ): Promise<PruneReport> {
   const report: PruneReport = Object.fromEntries(PRUNED_TABLES.map(({ counted }) => [counted, 0]))
-  async function walk<Key>(
+
+  /** Prunes chunk after chunk, and counts the rows under a name of the report. */
+  async function pruneAll<Key>(
     counted: string,
-    prune: (after: Key | null) => Promise<PrunedChunk<Key>>,
+    pruneChunk: (after: Key | null) => Promise<PrunedChunk<Key>>,
   ): Promise<void> {
     let after: Key | null = null
     do {
       if (signal?.aborted) return
       const startedAt = performance.now()
-      const { rows, last }: PrunedChunk<Key> = await prune(after)
+      const { rows, last }: PrunedChunk<Key> = await pruneChunk(after)
       after = last
       if (rows === 0) {
         // SQLite reads at once: signals and others have their turn here.
@@ -97,20 +99,12 @@ export async function pruneStore(
     }
     for (const table of PRUNED_TABLES) {
       if (table.follows === 'series') continue
-      await walk<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
+      await pruneAll<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
     }
     for (const [number] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
       for (const source of SOURCE_NUMBERS) {
-        const series = { market: BigInt(number!), source }
-        let stale = 0
-        await walk<PointKey>(dataPointTable.counted!, async (after) => {
-          const chunk = await prunePoints(upkeep, bound, series, after, isDryRun)
-          stale += isDryRun ? 0 : chunk.rows
-          if (stale < (chunk.last === null ? 1 : MOST_STALE)) return chunk
-          await rebuild(upkeep, series)
-          stale = 0
-          return chunk
-        })
+        const pruner = new SeriesPruner(upkeep, bound, { market: BigInt(number!), source }, isDryRun)
+        await pruneAll<PointKey>(dataPointTable.counted!, (after) => pruner.pruneChunk(after))
       }
     }
   })
@@ -137,12 +131,41 @@ async function pruneRows(
   return { rows, last: next }
 }
 
-async function rebuild(upkeep: Upkeep, series: MarketSeries): Promise<void> {
-  await upkeep.write(function* () {
-    yield* buildStaleBuckets(series)
-    // Answers do not change.
-    return 0
-  })
+/** Prunes the points of one series, and builds its stale buckets now and then. */
+class SeriesPruner {
+  readonly #upkeep: Upkeep
+  readonly #bound: PruneBound
+  readonly #series: MarketSeries
+  readonly #isDryRun: boolean
+  /** Number of points deleted since the stale buckets were built. */
+  #unbuilt = 0
+
+  constructor(upkeep: Upkeep, bound: PruneBound, series: MarketSeries, isDryRun: boolean) {
+    this.#upkeep = upkeep
+    this.#bound = bound
+    this.#series = series
+    this.#isDryRun = isDryRun
+  }
+
+  /** Prunes the next points. After the last ones it builds what is still stale. */
+  async pruneChunk(after: PointKey | null): Promise<PrunedChunk<PointKey>> {
+    const chunk = await prunePoints(this.#upkeep, this.#bound, this.#series, after, this.#isDryRun)
+    if (this.#isDryRun) return chunk
+    this.#unbuilt += chunk.rows
+    const most = chunk.last === null ? 1 : MOST_STALE
+    if (this.#unbuilt >= most) await this.#build()
+    return chunk
+  }
+
+  async #build(): Promise<void> {
+    const series = this.#series
+    await this.#upkeep.write(function* () {
+      yield* buildStaleBuckets(series)
+      // Answers do not change.
+      return 0
+    })
+    this.#unbuilt = 0
+  }
 }
 
 /** As for other rows; also updates the points' spans, and marks their series buckets as stale. */

@@ -71,10 +71,7 @@ const latest = (first: EventPosition, ...others: readonly (EventPosition | undef
   )
 
 /** Writes the provisions and the lists of a commit. */
-export function* writeProviders(
-  provisions: readonly ProvisionRow[],
-  lists: ReadonlyMap<string, readonly PositionedMarketData[]>,
-): Mutation {
+export function* writeProviders(provisions: readonly ProvisionRow[], lists: MarketLists): Mutation {
   // Read before the provisions of this commit are written, each of which is followed below.
   const later = yield {
     text: READ_LATER_PROVISIONS,
@@ -231,8 +228,40 @@ function moveBy(id: string, event: Provision, provisions: Provisions, moves: Mov
   for (const [at, party] of parties.entries()) moves.add(party, lasts[at]!)
 }
 
+/** The lists of each market in the commit, in the order of their positions. */
+type MarketLists = ReadonlyMap<string, readonly PositionedMarketData[]>
+
 /** Writes lists that are newer than the stored one of their market: only rows that differ. */
-function* writeLists(lists: ReadonlyMap<string, readonly PositionedMarketData[]>, moves: Moves): Mutation {
+function* writeLists(lists: MarketLists, moves: Moves): Mutation {
+  const { newer, late } = yield* divideLists(lists)
+  if (late.length > 0) yield { text: MOVE_TO_LIST, values: late }
+  if (newer.size === 0) return
+  const storedProviders = yield* readProviders([...newer.keys()])
+  const rows: ProviderRow[] = []
+  const gone: Values[] = []
+  for (const [marketId, ofMarket] of newer) {
+    const stored = storedProviders.get(marketId)!
+    const changed = changesOf(ofMarket, stored)
+    for (const change of changed.rows) {
+      const { partyId } = change.provider
+      const positions = [stored.get(partyId)?.position, moves.of({ marketId, partyId })]
+      rows.push(providerRow(marketId, change, latest(change.listPosition, ...positions)))
+    }
+    for (const partyId of changed.gone) gone.push([marketId, partyId])
+  }
+  if (gone.length > 0) yield { text: DELETE_PROVIDER, values: gone, deletesFrom: providerTable }
+  yield {
+    table: providerListTable,
+    rows: [...newer].map(([marketId, all]) => listRow(marketId, all.at(-1)!)),
+  }
+  yield { table: providerTable, rows }
+}
+
+/**
+ * Compares lists with the stored one of their market. `newer` has those that are not before it; `late` has, for each market
+ * with a list that is, the values that move its rows to the stored list.
+ */
+function* divideLists(lists: MarketLists): Mutation<{ newer: MarketLists; late: Values[] }> {
   const markets = [...lists.keys()]
   const storedLists = yield { text: READ_LIST, values: markets.map((marketId): Values => [marketId]) }
   const late: Values[] = []
@@ -247,46 +276,50 @@ function* writeLists(lists: ReadonlyMap<string, readonly PositionedMarketData[]>
     const some = all.filter((list) => !isLate(list))
     if (some.length > 0) newer.set(marketId, some)
   }
-  if (late.length > 0) yield { text: MOVE_TO_LIST, values: late }
-  if (newer.size === 0) return
-  const before = yield {
-    text: READ_PROVIDERS,
-    values: [...newer.keys()].map((marketId): Values => [marketId]),
-  }
-  const rows: ProviderRow[] = []
-  const gone: Values[] = []
-  for (const [at, [marketId, ofMarket]] of [...newer].entries()) {
-    const stored = new Map(before[at]!.map((row) => [String(row[0]), storedOf(row)]))
-    const changed = changesOf(ofMarket, stored)
-    for (const { provider, listPosition } of changed.rows) {
-      const { partyId, feeShare, sla } = provider
-      const position = latest(listPosition, stored.get(partyId)?.position, moves.of({ marketId, partyId }))
-      rows.push({
-        market_id: marketId,
-        party_id: partyId,
-        fee_share: feeShare,
-        sla,
-        list_height: listPosition.height,
-        list_index: listPosition.index,
-        height: position.height,
-        event_index: position.index,
-      })
-    }
-    gone.push(...changed.gone.map((partyId) => [marketId, partyId]))
-  }
-  if (gone.length > 0) yield { text: DELETE_PROVIDER, values: gone, deletesFrom: providerTable }
-  yield {
-    table: providerListTable,
-    rows: [...newer].map(([market_id, ofMarket]) => {
-      const { height, index } = ofMarket.at(-1)!
-      return { market_id, height, event_index: index }
-    }),
-  }
-  yield { table: providerTable, rows }
+  return { newer, late }
 }
 
-/** A stored row, with the position of the list with its figures. */
-type StoredProvider = { provider: LiquidityProviderRow; listPosition: EventPosition; position: EventPosition }
+/** The stored providers of markets, by market and party. */
+function* readProviders(
+  markets: readonly string[],
+): Mutation<ReadonlyMap<string, ReadonlyMap<string, StoredProvider>>> {
+  const rows = yield { text: READ_PROVIDERS, values: markets.map((marketId): Values => [marketId]) }
+  return new Map(
+    markets.map((marketId, at) => [
+      marketId,
+      new Map(rows[at]!.map((row) => [String(row[0]), storedOf(row)])),
+    ]),
+  )
+}
+
+function providerRow(
+  marketId: string,
+  { provider: { partyId, feeShare, sla }, listPosition }: ChangedProvider,
+  position: EventPosition,
+): ProviderRow {
+  return {
+    market_id: marketId,
+    party_id: partyId,
+    fee_share: feeShare,
+    sla,
+    list_height: listPosition.height,
+    list_index: listPosition.index,
+    height: position.height,
+    event_index: position.index,
+  }
+}
+
+const listRow = (marketId: string, { height, index }: EventPosition) => ({
+  market_id: marketId,
+  height,
+  event_index: index,
+})
+
+/** A provider's figures, with the position of the list since which they have not changed. */
+type ChangedProvider = { provider: LiquidityProviderRow; listPosition: EventPosition }
+
+/** A stored row: its figures with the position of their list, and the row's own position. */
+type StoredProvider = ChangedProvider & { position: EventPosition }
 
 function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: Row): StoredProvider {
   return {
@@ -307,7 +340,7 @@ function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: 
 function changesOf(
   lists: readonly PositionedMarketData[],
   stored: ReadonlyMap<string, StoredProvider>,
-): { rows: { provider: LiquidityProviderRow; listPosition: EventPosition }[]; gone: string[] } {
+): { rows: ChangedProvider[]; gone: string[] } {
   const last = lists.at(-1)!
   const since = new Map(
     liquidityProviderRows(last.event).map((provider) => [
