@@ -595,6 +595,10 @@ describe("the explorer's providers", () => {
         rowsOf(['1', '0'], ['0.5', '1', { feesPaid: null }]),
         'What fee penalties took is not known for 1 of these 2 epochs; in the others they took nothing. Not counted: 1 with unknown fees.',
       ],
+      [
+        [...rowsOf(['1', '0']), { ...rowsOf(['1', '0'])[0]!, feesPaid: '5', feePenalty: null }],
+        'What fee penalties took is not known for 1 of these 2 epochs; in the others they took nothing. Not counted: 1 with an unknown penalty.',
+      ],
     ]
     for (const [rows, expected] of cases) {
       const { what, why } = describeDearest(rows, TERMS, USD)

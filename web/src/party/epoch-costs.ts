@@ -2,7 +2,7 @@ import type { LiquidityProviderEpoch } from 'lyra-client'
 import { formatAmountWithUnit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
-import { lostToPenalty, sumOf } from '../providers/epochs.ts'
+import { describeUnknownCosts, lostToPenalty, sumOf, unknownCosts } from '../providers/epochs.ts'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
 
 /**
@@ -29,9 +29,11 @@ export function describeCosts(rows: readonly LiquidityProviderEpoch[]): { what: 
       .sort((a, b) => Number(b.lost) - Number(a.lost))
       .filter(({ lost }) => Number(lost) > 0)
       .map(({ row, lost }) => `${marketLabel(row.marketId)} ${written(lost, '')}`)
+    const unknown = describeUnknownCosts(unknownCosts(own))
+    const notes = unknown.length === 0 ? '' : ` Not counted, by epoch and market: ${unknown.join('; ')}.`
     const taken = sumOf(epochs.map(({ lost }) => lost))
     return {
-      what: `On ${markets.size} markets, in ${groupDigits(`${epochs.length}`)} epochs, fee penalties took ${written(taken)} of ${written(sumOf(own.map(({ feesPaid }) => feesPaid)))} of fees.`,
+      what: `On ${markets.size} markets, in ${groupDigits(`${epochs.length}`)} epochs, fee penalties took ${written(taken)} of ${written(sumOf(own.map(({ feesPaid }) => feesPaid)))} of fees.${notes}`,
       most:
         parts.length === 0
           ? ''

@@ -98,7 +98,7 @@ export function Payments({ partyId }: { partyId: string }) {
               payments.list.length === 0 ? (
                 <Empty title="No funding payments of this party in this range">
                   {isWhole(missingOf('fundingPayments', range))
-                    ? "It had no position at the end of a period, or the id is another one's."
+                    ? "No period ended in which it had a position, or the id is another one's."
                     : 'Whether it had any is not known: blocks are missing.'}
                 </Empty>
               ) : (

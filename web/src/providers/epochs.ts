@@ -109,6 +109,26 @@ export function countMissing(rows: readonly LiquidityProviderEpoch[]): bigint {
   return BigInt(newest.epoch) - BigInt(oldest.epoch) + 1n - BigInt(rows.length)
 }
 
+/** Numbers of epochs: with a penalty and unknown fees, and with fees and an unknown penalty. */
+export type UnknownCosts = { fees: number; penalties: number }
+
+/** Epochs of which it is not known what the fee penalty took: fees or penalty are unknown, and the other is not 0. */
+export function unknownCosts(rows: readonly LiquidityProviderEpoch[]): UnknownCosts {
+  return {
+    fees: rows.filter((row) => isPenalty(row.feePenalty) && row.feesPaid === null).length,
+    penalties: rows.filter((row) => isPenalty(row.feesPaid) && parseDecimal(row.feePenalty ?? '') === null)
+      .length,
+  }
+}
+
+/** What {@link unknownCosts} leaves out of a sum. */
+export function describeUnknownCosts({ fees, penalties }: UnknownCosts): string[] {
+  return [
+    ...(fees === 0 ? [] : [`${fees} with unknown fees`]),
+    ...(penalties === 0 ? [] : [`${penalties} with an unknown penalty`]),
+  ]
+}
+
 /**
  * Which epoch's fee penalty cost most and when that was, and why as far as the figures prove it.
  *
@@ -122,9 +142,10 @@ export function describeDearest(
   unit: Unit | null,
 ): { what: string; why: string } {
   const [dearest] = sortEpochs(rows, { column: 'lost', descending: true })
-  const unknown = rows.filter((row) => isPenalty(row.feePenalty) && row.feesPaid === null).length
+  const unknownIn = unknownCosts(rows)
+  const unknown = unknownIn.fees + unknownIn.penalties
   const left = [
-    ...(unknown === 0 ? [] : [`${unknown} with unknown fees`]),
+    ...describeUnknownCosts(unknownIn),
     ...(rows.some((row) => isPenalty(row.bondPenalty))
       ? ['bond penalties, since events do not contain the bond']
       : []),

@@ -210,9 +210,10 @@ export function Providers({ market, party, list }: ProvidersProps) {
 
 function emptyTitle(market: string | null, party: string | null): string {
   if (party !== null) {
+    const where = market === null ? '' : ' on this market'
     return PARTY_ID.test(party)
-      ? `${shortId(party)} provides no liquidity`
-      : `No provider's id begins with ${shortId(party)}`
+      ? `${shortId(party)} provides no liquidity${where}`
+      : `No provider's id begins with ${shortId(party)}${where}`
   }
   if (market === null) return 'No liquidity providers yet'
   return knownMarkets('all').includes(market)
