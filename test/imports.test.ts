@@ -12,6 +12,7 @@ const LAYERS: Record<string, readonly string[]> = {
     'concurrency',
     'events',
     'records',
+    'log',
     'model',
     'resources',
     'funding',

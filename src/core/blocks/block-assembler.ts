@@ -13,7 +13,7 @@ import {
 } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
-import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
+import { beginsWith, copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'
 import { type LeftOutReason, MAX_KEY_LENGTH } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
@@ -488,12 +488,4 @@ export class BlockAssembler {
     this.counts.blocks++
     this.#options.onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
   }
-}
-
-/** Whether bytes contain an ASCII text at a position. */
-function beginsWith(bytes: Buffer, start: number, text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
-    if (text.charCodeAt(index) !== bytes[start + index]) return false
-  }
-  return true
 }

@@ -20,3 +20,15 @@ export function decodeBeginBlock({ bytes, bodyStart, bodyEnd }: Envelope): Begin
   if (block.height > MAX_INT64) throw new MalformedMessageError(`a block height of ${block.height}`)
   return block
 }
+
+const decodeHeight = decoderOf<{ height: bigint }>({}, { height: uint64Field(1) })
+
+/**
+ * The height of an EndBlock.
+ *
+ * @throws {MalformedMessageError} if the body is not an EndBlock.
+ */
+export function decodeEndBlock({ bytes, bodyStart, bodyEnd }: Envelope): bigint {
+  reader.reset(bytes, bodyStart, bodyEnd)
+  return decodeHeight(reader).height
+}

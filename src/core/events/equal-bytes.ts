@@ -42,3 +42,11 @@ export function equalBytesAt(
   }
   return true
 }
+
+/** Whether bytes contain an ASCII text at a position. */
+export function beginsWith(bytes: Uint8Array, start: number, text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    if (text.charCodeAt(index) !== bytes[start + index]) return false
+  }
+  return true
+}

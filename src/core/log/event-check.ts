@@ -1,0 +1,226 @@
+import { type BeginBlock, decodeBeginBlock, decodeEndBlock } from '../events/block-events.ts'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
+import { beginsWith, copyBytes, equalBytes } from '../events/equal-bytes.ts'
+import { countIds, IdSequence } from '../events/event-ids.ts'
+import { MAX_KEY_LENGTH } from '../events/left-out.ts'
+import { decodeUpgradeHeight } from '../events/protocol-upgrade.ts'
+import { MalformedMessageError } from '../events/wire-reader.ts'
+import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
+
+/**
+ * Bytes that a log holds of one block at most, its header bytes with them. Blocks of busy networks take a few megabytes; a
+ * core that ends no block must not fill the disk.
+ */
+export const MAX_BLOCK_BYTES = 128 * 1024 * 1024
+
+/** The only existing version of the event format. */
+const BUS_EVENT_VERSION = 1
+
+const MAX_ID_BYTES = 32
+const EVENT_ID = /^(\d{1,19})-(\d{1,9})$/
+
+/** An event that must not be kept: the connection that brought it is closed. */
+export class RefusedEventError extends Error {
+  override name = 'RefusedEventError'
+  readonly fault: 'refused message' | 'block too large'
+
+  constructor(message: string, fault: 'refused message' | 'block too large' = 'refused message') {
+    super(message)
+    this.fault = fault
+  }
+}
+
+/** The required chain of events, and its source. */
+export type PinnedChain = { id: string; pinnedBy: string }
+
+/** A block that has begun, or ended. */
+export type LoggedBlock = BeginBlock & {
+  /** Whether no event before the last one is missing, by their ids. */
+  isWhole: boolean
+}
+
+/** What an event is to a log. */
+export type CheckedEvent = {
+  /**
+   * `outside` is what belongs to no block, to another one than the one that has begun, or is in it already: a restarted core
+   * repeats its state with the height of its snapshot, and a data node that gets this behind a block's end accepts nothing
+   * more.
+   */
+  role: 'begin' | 'within' | 'end' | 'outside'
+  /** The block that it begins or ends; null otherwise. */
+  block: LoggedBlock | null
+  /** Whether the block before, which has not ended, can never be completed: it is to be forgotten. */
+  dropsBlock: boolean
+  /** Of the last block before a protocol upgrade, the height; the upgrade is announced between two blocks. */
+  upgradeAfter: bigint | null
+}
+
+type OpenBlock = LoggedBlock & { idPrefix: string; ids: IdSequence; bytes: number }
+
+/**
+ * Finds out to which block an event belongs, from its envelope alone: an event that this version cannot decode is kept for one
+ * that can. The rules of blocks are those of docs/events.md.
+ */
+export class EventCheck {
+  /** Null while neither a setting nor a whole block gives the chain. */
+  pinned: PinnedChain | null
+  readonly #envelope = createEnvelope()
+  #open: OpenBlock | null = null
+  /** The chain of the connection's events, and that of the last event; null before the first. */
+  #connectionChain: string | null = null
+  #chain: string | null = null
+  #chainBytes = copyBytes(new Uint8Array(0))
+
+  constructor(pinned: PinnedChain | null) {
+    this.pinned = pinned
+  }
+
+  /** The chain of the last event; null before the first. */
+  get chain(): string | null {
+    return this.#chain
+  }
+
+  /** Whether a block has begun and not ended. */
+  get isBlockOpen(): boolean {
+    return this.#open !== null
+  }
+
+  /** A core has connected: while no chain is pinned, its chain may differ from the previous core's. */
+  connected(): void {
+    this.#connectionChain = null
+  }
+
+  /** Forgets the block that has begun. */
+  dropOpenBlock(): void {
+    this.#open = null
+  }
+
+  /**
+   * Checks the event `bytes[start..end)`, the next one.
+   *
+   * @throws {RefusedEventError} for one that must not be kept. Nothing may follow it but after {@link dropOpenBlock}.
+   */
+  check(bytes: Buffer, start: number, end: number): CheckedEvent {
+    try {
+      readEnvelope(bytes, start, end, this.#envelope)
+      const dropsBlock = this.#checkOrigin() && this.#forgetOpenBlock()
+      switch (this.#envelope.kind) {
+        case EVENT_KIND.beginBlock:
+          return this.#begin(dropsBlock, end - start)
+        case EVENT_KIND.protocolUpgradeStarted:
+          if (this.#open === null)
+            return { ...OUTSIDE, dropsBlock, upgradeAfter: decodeUpgradeHeight(this.#envelope) }
+      }
+      const isWithin = this.#takeId(end - start)
+      if (!isWithin) return dropsBlock ? { ...OUTSIDE, dropsBlock } : OUTSIDE
+      return this.#envelope.kind === EVENT_KIND.endBlock ? this.#end() : WITHIN
+    } catch (error) {
+      if (!(error instanceof MalformedMessageError)) throw error
+      throw new RefusedEventError(`not an event: ${error.message}`)
+    }
+  }
+
+  #begin(dropsBefore: boolean, bytes: number): CheckedEvent {
+    const block = decodeBeginBlock(this.#envelope)
+    const dropsBlock = this.#forgetOpenBlock() || dropsBefore
+    this.#open = { ...block, isWhole: true, idPrefix: `${block.height}-`, ids: new IdSequence(), bytes: 0 }
+    this.#takeId(bytes)
+    return { role: 'begin', block: this.#open, dropsBlock, upgradeAfter: null }
+  }
+
+  #end(): CheckedEvent {
+    const block = this.#open!
+    // Another block's: this one goes on.
+    if (decodeEndBlock(this.#envelope) !== block.height) return OUTSIDE
+    this.#open = null
+    if (block.isWhole) this.pinned ??= { id: this.#chain!, pinnedBy: 'an earlier block is of chain' }
+    return { role: 'end', block, dropsBlock: false, upgradeAfter: null }
+  }
+
+  #forgetOpenBlock(): boolean {
+    const isOpen = this.#open !== null
+    this.#open = null
+    return isOpen
+  }
+
+  /** Returns whether the event is of another chain than the block that has begun, which then never ends. */
+  #checkOrigin(): boolean {
+    const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
+    if (version !== BUS_EVENT_VERSION) {
+      throw new RefusedEventError(
+        `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
+      )
+    }
+    const isSettled = this.#chain !== null && this.#chain === (this.pinned?.id ?? this.#connectionChain)
+    if (isSettled && equalBytes(this.#chainBytes, bytes, chainIdStart, chainIdEnd)) return false
+    // A message of many megabytes must not be quoted.
+    const chain = bytes.toString(
+      'utf8',
+      chainIdStart,
+      Math.min(chainIdEnd, chainIdStart + 4 * MAX_KEY_LENGTH + 4),
+    )
+    if (chain === '' || chain.length > MAX_KEY_LENGTH || chain.includes('\0'))
+      throw new RefusedEventError(`not an event: a chain id of ${JSON.stringify(chain.slice(0, 80))}`)
+    const expected = this.pinned?.id ?? this.#connectionChain ?? chain
+    if (chain !== expected) {
+      const pinnedBy = this.pinned?.pinnedBy ?? 'the connection began with chain'
+      throw new RefusedEventError(
+        `an event of chain ${JSON.stringify(chain.slice(0, 80))}, but ${pinnedBy} ${JSON.stringify(expected)}`,
+      )
+    }
+    const isOther = this.#chain !== null && this.#chain !== chain
+    this.#chain = this.#connectionChain = chain
+    this.#chainBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
+    return isOther
+  }
+
+  /** Counts the event as one of the open block; false if it belongs to none or to another one, or is there already. */
+  #takeId(bytes: number): boolean {
+    const open = this.#open
+    const index = this.#indexIn(open?.idPrefix ?? '')
+    if (open === null || index === null) return false
+    open.bytes += bytes + RECORD_HEADER_BYTES
+    if (open.bytes > MAX_BLOCK_BYTES) {
+      throw new RefusedEventError(
+        `more than ${MAX_BLOCK_BYTES / 1024 / 1024} MiB without the end of a block; no block is that large`,
+        'block too large',
+      )
+    }
+    const { ids } = open
+    const count = countIds(this.#envelope)
+    // A core that is started again within a block may send events of it again.
+    if (ids.isTaken(index)) return false
+    if (index > ids.next) open.isWhole = false
+    ids.take(index, count)
+    return true
+  }
+
+  /** The number after the height in the event's id; null if the height is another one than that of the prefix. */
+  #indexIn(prefix: string): number | null {
+    const { bytes, idStart, idEnd } = this.#envelope
+    const isOfBlock =
+      prefix !== '' && idEnd - idStart - prefix.length <= 9 && beginsWith(bytes, idStart, prefix)
+    if (isOfBlock && idStart + prefix.length < idEnd) {
+      let index = 0
+      for (let at = idStart + prefix.length; at < idEnd; at++) {
+        const digit = bytes[at]! - 0x30
+        if (digit < 0 || digit > 9) return this.#refuseId()
+        index = index * 10 + digit
+      }
+      return index
+    }
+    const id = bytes.toString('latin1', idStart, Math.min(idEnd, idStart + MAX_ID_BYTES))
+    return EVENT_ID.test(id) ? null : this.#refuseId()
+  }
+
+  #refuseId(): never {
+    const { bytes, idStart, idEnd } = this.#envelope
+    const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
+    throw new RefusedEventError(
+      `not an event: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
+    )
+  }
+}
+
+const OUTSIDE: CheckedEvent = { role: 'outside', block: null, dropsBlock: false, upgradeAfter: null }
+const WITHIN: CheckedEvent = { role: 'within', block: null, dropsBlock: false, upgradeAfter: null }

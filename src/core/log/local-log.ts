@@ -1,0 +1,142 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { type LogDisk, NODE_DISK } from './log-disk.ts'
+import { type LogHead, readHead } from './log-head.ts'
+import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
+import { segmentName, segmentsIn } from './segment-name.ts'
+
+const inflate = promisify(gunzip)
+
+/** More than a segment and a block take: what a gzipped one inflates to at most. */
+const MAX_INFLATED_BYTES = 256 * 1024 * 1024
+
+/** How often the names in the folder are read again, although the head has not changed, in milliseconds. */
+const LIST_MS = 60_000
+
+/** A segment as far as it may be read. */
+export type ReadableSegment = {
+  number: number
+  first: bigint
+  last: bigint
+  /** `part`: one block, of which events are missing. */
+  kind: 'sealed' | 'part' | 'active'
+  /** Name of its file. */
+  name: string
+  /** Of the active one, the committed length; of others, the size of their file. */
+  bytes: number
+}
+
+/** An event log as its readers see it. */
+export type LogSource = {
+  /** What the log is called in messages: its folder. */
+  name: string
+  /** The head as last read; null if there is none yet. */
+  head: LogHead | null
+  /** The segments as last read, by number. */
+  segments: readonly ReadableSegment[]
+  /** Reads head and names again; returns whether they have changed. */
+  refresh(): boolean
+  /** Reads bytes of a segment, which are there; of a gzipped one, of what it inflates to. */
+  read(segment: ReadableSegment, offset: number, length: number): Promise<Buffer>
+  /** The state of the receiver that writes it; null if there is none, or it has been silent for long. */
+  receiver(): ReceiverFile | null
+  /** Calls back when the log may have grown, until the returned function is called. */
+  watch(onChange: () => void): () => void
+}
+
+/**
+ * The event log in a folder.
+ *
+ * @throws {NewerLogError} when its head is of a later version.
+ */
+export class LocalLog implements LogSource {
+  readonly name: string
+  head: LogHead | null = null
+  segments: readonly ReadableSegment[] = []
+  readonly #disk: LogDisk
+  #listedAtMs = Number.NEGATIVE_INFINITY
+  #headText: string | null = null
+  #inflated: { name: string; bytes: Buffer } | null = null
+
+  constructor(folder: string, disk: LogDisk = NODE_DISK) {
+    this.name = folder
+    this.#disk = disk
+  }
+
+  refresh(): boolean {
+    const before = this.#headText
+    this.head = readHead(this.#disk, this.name)
+    const { head } = this
+    this.#headText = head === null ? null : `${head.number} ${head.bytes} ${head.upgrade?.height ?? ''}`
+    if (this.#headText === before && performance.now() - this.#listedAtMs < LIST_MS) return false
+    return this.#list() || this.#headText !== before
+  }
+
+  async read(segment: ReadableSegment, offset: number, length: number): Promise<Buffer> {
+    if (segment.name.endsWith('.gz'))
+      return (await this.#inflate(segment.name)).subarray(offset, offset + length)
+    try {
+      return await this.#disk.read(`${this.name}/${segment.name}`, offset, length)
+    } catch (error) {
+      // It has another name now: sealed, gzipped or, once nobody needs it, gone.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      this.#list()
+      const renamed = this.segments.find(({ number }) => number === segment.number)
+      if (renamed === undefined || renamed.name === segment.name) throw error
+      return this.read(renamed, offset, length)
+    }
+  }
+
+  receiver(): ReceiverFile | null {
+    return readReceiverFile(this.#disk, this.name)
+  }
+
+  watch(onChange: () => void): () => void {
+    let watcher: FSWatcher | null = null
+    try {
+      // The folder, not the head: each head is another file.
+      watcher = watch(this.name, { persistent: false }, (_, name) => {
+        if (name === null || name === 'head.json') onChange()
+      })
+      watcher.on('error', () => {})
+    } catch {
+      // Whoever waits looks each second, too.
+    }
+    return () => watcher?.close()
+  }
+
+  /** Reads the names again; returns whether they have changed. */
+  #list(): boolean {
+    const { head } = this
+    const before = this.segments
+    this.#listedAtMs = performance.now()
+    this.segments = segmentsIn(this.#disk.list(this.name)).flatMap((segment): ReadableSegment[] => {
+      const { number, first } = segment
+      const name = segmentName(segment)
+      if (segment.kind !== 'open') {
+        const bytes = this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0
+        return [{ number, first, last: segment.last, kind: segment.kind, name, bytes }]
+      }
+      // Of others nothing may be read yet.
+      if (head?.number !== number || head.last === null) return []
+      return [{ number, first, last: head.last, kind: 'active', name, bytes: head.bytes }]
+    })
+    return (
+      before.length !== this.segments.length ||
+      before.some(({ name, bytes }, index) => {
+        const now = this.segments[index]!
+        return now.name !== name || now.bytes !== bytes
+      })
+    )
+  }
+
+  async #inflate(name: string): Promise<Buffer> {
+    if (this.#inflated?.name !== name) {
+      const path = `${this.name}/${name}`
+      const packed = await this.#disk.read(path, 0, this.#disk.stat(path)?.bytes ?? 0)
+      this.#inflated = { name, bytes: await inflate(packed, { maxOutputLength: MAX_INFLATED_BYTES }) }
+    }
+    return this.#inflated.bytes
+  }
+}

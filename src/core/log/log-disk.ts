@@ -1,0 +1,144 @@
+import {
+  closeSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { flushFolder } from '../concurrency/flush.ts'
+
+const flushData = promisify(fdatasync)
+
+/** Received events are readable by the operator only. */
+export const PRIVATE_FOLDER = 0o700
+const PRIVATE_FILE = 0o600
+
+/** A file that is open for writing. */
+export type LogFile = {
+  /** Writes all the bytes at an offset. An error leaves any part of them written. */
+  write(bytes: Buffer, at: number): void
+  /** Reads bytes from an offset on; fewer at the end of the file. */
+  read(length: number, at: number): Buffer
+  truncate(length: number): void
+  /** Resolves once everything written is on disk. After an error, the system may count it as flushed although it is not. */
+  flush(): Promise<void>
+  close(): void
+}
+
+/**
+ * What the event log needs of a file system. Tests give it a disk that loses power, is full or fails; errors are those of
+ * Node, with their `code`.
+ */
+export type LogDisk = {
+  /** The names in a folder; none if there is no such folder. */
+  list(folder: string): string[]
+  /** A file's size in bytes, and when it was last written, in Unix milliseconds; null if there is none. */
+  stat(path: string): { bytes: number; changedAt: number } | null
+  /** A small file's text; null if there is none, or it cannot be read. */
+  readText(path: string): string | null
+  /** Reads bytes of a file; fewer at its end. */
+  read(path: string, offset: number, length: number): Promise<Buffer>
+  /** Creates a file, or opens an existing one as `open`. */
+  create(path: string): LogFile
+  open(path: string): LogFile
+  rename(from: string, to: string): void
+  /** Deletes a file, if it is there. */
+  remove(path: string): void
+  /** Waits until the names in a folder are on disk. */
+  flushFolder(folder: string): void
+  /** The bytes of the file system of a folder, and how many are free. */
+  space(folder: string): { freeBytes: number; totalBytes: number }
+}
+
+/** The file system of the machine. */
+export const NODE_DISK: LogDisk = {
+  list: (folder) => orNull(() => readdirSync(folder)) ?? [],
+  stat: (path) => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found === undefined ? null : { bytes: found.size, changedAt: found.mtimeMs }
+  },
+  readText: (path) => orNull(() => readFileSync(path, 'utf8')),
+  read: readRange,
+  create: (path) => fileOf(openSync(path, 'w+', PRIVATE_FILE)),
+  open: (path) => fileOf(openSync(path, 'r+')),
+  rename: renameSync,
+  remove: (path) => rmSync(path, { force: true }),
+  flushFolder,
+  space: (folder) => {
+    const { bavail, blocks, bsize } = statfsSync(folder)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  },
+}
+
+function fileOf(descriptor: number): LogFile {
+  return {
+    write: (bytes, at) => {
+      for (let done = 0; done < bytes.length; )
+        done += writeSync(descriptor, bytes, done, bytes.length - done, at + done)
+    },
+    read: (length, at) => {
+      const bytes = Buffer.allocUnsafe(length)
+      return bytes.subarray(0, readSync(descriptor, bytes, 0, length, at))
+    },
+    truncate: (length) => ftruncateSync(descriptor, length),
+    flush: () => flushData(descriptor),
+    close: () => closeSync(descriptor),
+  }
+}
+
+async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
+  const handle = await open(path, 'r')
+  try {
+    const { size } = await handle.stat()
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)))
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
+    return bytes.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The result of a call of the file system; null if it fails. */
+function orNull<T>(call: () => T): T | null {
+  try {
+    return call()
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Replaces a small file so that a loss of power leaves the old text or the new one.
+ *
+ * @param isFlushed whether to wait until the new text is on disk
+ */
+export async function replaceFile(
+  disk: LogDisk,
+  folder: string,
+  name: string,
+  text: string,
+  { isFlushed }: { isFlushed: boolean },
+): Promise<void> {
+  const path = `${folder}/${name}`
+  const file = disk.create(`${path}.new`)
+  try {
+    const bytes = Buffer.from(text)
+    // A longer text may be left of a process that was killed.
+    file.truncate(bytes.length)
+    file.write(bytes, 0)
+    if (isFlushed) await file.flush()
+  } finally {
+    file.close()
+  }
+  disk.rename(`${path}.new`, path)
+  if (isFlushed) disk.flushFolder(folder)
+}

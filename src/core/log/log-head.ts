@@ -1,0 +1,105 @@
+import { type LogDisk, replaceFile } from './log-disk.ts'
+
+const HEAD_NAME = 'head.json'
+const HEAD_VERSION = 1
+
+/** The protocol upgrade that a core waits in: its last block, and ProtocolUpgradeStarted as the core sent it. */
+export type PendingUpgrade = { height: bigint; event: Buffer }
+
+/**
+ * How far the newest segment may be read. Everything before `bytes` is on disk and is never taken back; what follows belongs
+ * to the writer alone.
+ */
+export type LogHead = {
+  /** Null until the log has a whole block. */
+  chainId: string | null
+  /** The number of the segment that is written to, or comes next. */
+  number: number
+  /** The blocks of that segment that have ended; null before the first. */
+  first: bigint | null
+  last: bigint | null
+  /** The committed length. */
+  bytes: number
+  /** Time of the log's last block, Unix nanoseconds; null before the first. */
+  time: bigint | null
+  /** Null unless the core has announced a protocol upgrade, after which no block has ended yet. */
+  upgrade: PendingUpgrade | null
+}
+
+/** Thrown for a log that a newer version of Lyra has written. */
+export class NewerLogError extends Error {
+  override name = 'NewerLogError'
+}
+
+/**
+ * Reads the head of a log; null if there is none, or it is damaged.
+ *
+ * @throws {NewerLogError} for a head of a later version.
+ */
+export function readHead(disk: LogDisk, folder: string): LogHead | null {
+  const text = disk.readText(`${folder}/${HEAD_NAME}`)
+  return text === null ? null : parseHead(text, folder)
+}
+
+/** @throws {NewerLogError} for a head of a later version. */
+function parseHead(text: string, folder: string): LogHead | null {
+  let value: Record<string, unknown>
+  try {
+    value = Object(JSON.parse(text))
+  } catch {
+    return null
+  }
+  const { version, chain, number, first, last, bytes, time, upgrade } = value
+  if (typeof version === 'number' && version > HEAD_VERSION) {
+    throw new NewerLogError(
+      `${folder}: the event log has version ${version}, this program reads version ${HEAD_VERSION}: use the Lyra that wrote it`,
+    )
+  }
+  const isHead =
+    version === HEAD_VERSION &&
+    (chain === null || typeof chain === 'string') &&
+    [number, bytes].every((count) => Number.isSafeInteger(count) && (count as number) >= 0) &&
+    [first, last, time].every(isHeightOrNull)
+  if (!isHead) return null
+  return {
+    chainId: chain as string | null,
+    number: number as number,
+    first: toHeight(first),
+    last: toHeight(last),
+    bytes: bytes as number,
+    time: toHeight(time),
+    upgrade: parseUpgrade(upgrade),
+  }
+}
+
+/** Replaces the head of a log, durably. */
+export function writeHead(disk: LogDisk, folder: string, head: LogHead): Promise<void> {
+  const { chainId, number, first, last, bytes, time, upgrade } = head
+  const text = JSON.stringify({
+    version: HEAD_VERSION,
+    chain: chainId,
+    number,
+    first: first === null ? null : `${first}`,
+    last: last === null ? null : `${last}`,
+    bytes,
+    time: time === null ? null : `${time}`,
+    ...(upgrade !== null && {
+      upgrade: { height: `${upgrade.height}`, event: upgrade.event.toString('base64') },
+    }),
+  })
+  return replaceFile(disk, folder, HEAD_NAME, text, { isFlushed: true })
+}
+
+function isHeightOrNull(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && /^\d{1,19}$/.test(value))
+}
+
+function toHeight(value: unknown): bigint | null {
+  return value === null ? null : BigInt(value as string)
+}
+
+function parseUpgrade(value: unknown): PendingUpgrade | null {
+  const { height, event } = Object(value ?? {}) as { height?: unknown; event?: unknown }
+  if (height == null || !isHeightOrNull(height) || typeof event !== 'string') return null
+  return { height: BigInt(height as string), event: Buffer.from(event, 'base64') }
+}

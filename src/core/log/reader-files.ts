@@ -1,0 +1,85 @@
+import { type LogDisk, replaceFile } from './log-disk.ts'
+
+const READERS = 'readers'
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+
+/** How far a reader of a log has come, as it says itself in `readers/NAME.json`. */
+export type ReaderFile = {
+  name: string
+  /** The last block that it has; null before the first. */
+  height: bigint | null
+  /** Time of that block, Unix nanoseconds; null if not known. */
+  time: bigint | null
+  /** Whether blocks that it has not read stay in the log: a store is required, a forwarder is not. */
+  isRequired: boolean
+  /** Of a forwarder: whether its receiver has everything up to `height`, after an orderly end. */
+  isClean: boolean
+  /** Of a forwarder: the last block of the protocol upgrade that its receiver is ready for; null without one. */
+  upgrade: bigint | null
+}
+
+/** The folder of the readers' files. */
+export function readersFolder(folder: string): string {
+  return `${folder}/${READERS}`
+}
+
+/** Whether a text may name a reader. */
+export function isReaderName(name: string): boolean {
+  return NAME.test(name)
+}
+
+/** The readers that a log knows, by name. A file that cannot be read counts as a reader that has nothing. */
+export function readReaders(disk: LogDisk, folder: string): ReaderFile[] {
+  return disk
+    .list(readersFolder(folder))
+    .filter((file) => file.endsWith('.json') && isReaderName(file.slice(0, -5)))
+    .sort()
+    .map((file) => readReader(disk, folder, file.slice(0, -5)))
+    .filter((reader) => reader !== null)
+}
+
+/** A reader's file; null if there is none. */
+export function readReader(disk: LogDisk, folder: string, name: string): ReaderFile | null {
+  const text = disk.readText(`${readersFolder(folder)}/${name}.json`)
+  if (text === null) return null
+  let value: Record<string, unknown> = {}
+  try {
+    value = Object(JSON.parse(text))
+  } catch {
+    // It counts as required, so that nothing is deleted that it may need.
+    value = { required: true }
+  }
+  return {
+    name,
+    height: heightOf(value.height),
+    time: heightOf(value.time),
+    isRequired: value.required === true,
+    isClean: value.clean === true,
+    upgrade: heightOf(value.upgrade),
+  }
+}
+
+/** Replaces a reader's file. It is not flushed: after a loss of power it may say less than is true. */
+export async function writeReader(disk: LogDisk, folder: string, reader: ReaderFile): Promise<void> {
+  const { name, height, time, isRequired, isClean, upgrade } = reader
+  const text = JSON.stringify({
+    height: height === null ? null : `${height}`,
+    ...(time !== null && { time: `${time}` }),
+    required: isRequired,
+    ...(!isRequired && { clean: isClean }),
+    ...(upgrade !== null && { upgrade: `${upgrade}` }),
+  })
+  await replaceFile(disk, readersFolder(folder), `${name}.json`, text, { isFlushed: false })
+}
+
+/** Forgets a reader; false if there is none of this name. */
+export function removeReader(disk: LogDisk, folder: string, name: string): boolean {
+  const path = `${readersFolder(folder)}/${name}.json`
+  if (disk.stat(path) === null) return false
+  disk.remove(path)
+  return true
+}
+
+function heightOf(value: unknown): bigint | null {
+  return typeof value === 'string' && /^\d{1,19}$/.test(value) ? BigInt(value) : null
+}

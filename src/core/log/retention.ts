@@ -1,0 +1,54 @@
+import type { LogDisk } from './log-disk.ts'
+import { readReaders } from './reader-files.ts'
+import { segmentName, segmentsIn } from './segment-name.ts'
+
+/** How much of a log is kept although no reader needs it. */
+export type LogRetention = { bytes: number } | { milliseconds: number } | 'all'
+
+/** A disk with less free space than this part of it, or than so many bytes, is nearly full. */
+const NEARLY_FULL_PART = 0.05
+const NEARLY_FULL_BYTES = 1024 ** 3
+
+export type RetentionOptions = {
+  disk: LogDisk
+  folder: string
+  keep: LogRetention
+  /** Whether the setting was given, or a store has read the log: else the log waits for its first service. */
+  mayDelete: boolean
+  nowMs: number
+}
+
+/**
+ * Deletes the oldest sealed segments that every required reader has read, as long as the newer ones are enough, or the disk
+ * is nearly full. Returns their names.
+ *
+ * @param isFull whether the disk has just refused a write
+ */
+export function retain({ disk, folder, keep, mayDelete, nowMs }: RetentionOptions, isFull = false): string[] {
+  const required = readReaders(disk, folder).filter(({ isRequired }) => isRequired)
+  const sealed = segmentsIn(disk.list(folder)).flatMap((segment) => {
+    if (segment.kind === 'open') return []
+    const name = segmentName(segment)
+    const stat = disk.stat(`${folder}/${name}`)
+    return stat === null ? [] : [{ name, last: segment.last, ...stat }]
+  })
+  const isNearlyFull = () => {
+    if (isFull) return true
+    const { freeBytes, totalBytes } = disk.space(folder)
+    return freeBytes < Math.min(NEARLY_FULL_PART * totalBytes, NEARLY_FULL_BYTES)
+  }
+  const deleted: string[] = []
+  let newerBytes = sealed.reduce((sum, { bytes }) => sum + bytes, 0)
+  for (const { name, last, bytes, changedAt } of sealed) {
+    newerBytes -= bytes
+    const isRead = required.every(({ height }) => height !== null && height >= last)
+    if (!isRead) break
+    const isEnough =
+      keep !== 'all' && ('bytes' in keep ? newerBytes >= keep.bytes : nowMs - changedAt >= keep.milliseconds)
+    if (!(mayDelete && isEnough) && !isNearlyFull()) break
+    disk.remove(`${folder}/${name}`)
+    deleted.push(name)
+    if (isFull) break
+  }
+  return deleted
+}
