@@ -156,6 +156,34 @@ describe('a figure of the explorer', () => {
   }
 
   test(
+    'is gone if another one does not come for seconds, and comes in the end',
+    async ({ openAt }) => {
+      const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))
+      for (const [what, path, selector, request, act] of CASES.slice(0, 2)) {
+        await page.goto(path)
+        const figure = page.locator(selector).first()
+        await figure.waitFor()
+        await eventuallyIs(() => page.locator('[aria-busy="true"]').count(), 0)
+        const before = await figure.innerText()
+        const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+        await page.route(request, async (route) => {
+          await answered
+          await route.continue()
+        })
+        await act(page)
+        await eventuallyIs(() => isBusy(figure), true)
+        await figure.waitFor({ state: 'hidden' })
+        assert.deepEqual(await accessibilityFaults(page), [], what)
+        answer()
+        await figure.waitFor()
+        assert.notEqual(await figure.innerText(), before, what)
+        await page.unroute(request)
+      }
+    },
+    CONSOLE,
+  )
+
+  test(
     'stays, grey and with its time, if the same question has no newer answer',
     async ({ openAt }) => {
       const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))

@@ -3,7 +3,10 @@ import { recoveries } from './connection.ts'
 
 /** State of a request. `Answered` of `parts/states.tsx` shows each figure of `data` as what it is. */
 export type Query<T> = {
-  /** The last answer. While another question is being answered, still that to the one before; null if it has failed. */
+  /**
+   * The last answer. While another question is being answered, still that to the one before, for some seconds; null if it has
+   * failed.
+   */
   data: T | null
   /** Whether `data` is the answer to another question: another market, party, range or page. */
   isOther: boolean
@@ -23,6 +26,9 @@ export type QueryOptions = {
   /** A question that changes quickly, as while a range is dragged, is asked once it has rested for so long; milliseconds. */
   restMs?: number
 }
+
+/** How long figures of the question before stay, dimmed, while another one is not answered; milliseconds. */
+const OTHER_MS = 5_000
 
 /** The answer to a question, or the error; after an error with the earlier answer to the same question, if there is one. */
 type Answer<T> = { subject: string; data: T | null; at: number; error: Error | null }
@@ -65,10 +71,15 @@ export function useQuery<T>(
             known?.subject === subject ? { ...known, error } : { subject, data: null, at: 0, error },
           ),
       )
+    const forgetting = setTimeout(
+      () => setAnswer((known) => (known?.subject === subject ? known : null)),
+      OTHER_MS,
+    )
     const timer = isFirst.current || restMs === 0 ? void run() : setTimeout(run, restMs)
     isFirst.current = false
     return () => {
       clearTimeout(timer)
+      clearTimeout(forgetting)
       stop.abort()
     }
   }, [subject, version, asked, recovered])
