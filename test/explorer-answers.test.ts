@@ -95,6 +95,16 @@ const isBusy = (figure: Locator) =>
     return place?.getAttribute('aria-busy') === 'true' && Number(getComputedStyle(place).opacity) < 1
   })
 
+/** Leaves requests unanswered until the function returned is called. */
+async function holdBack(page: Page, request: RegExp): Promise<() => void> {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  await page.route(request, async (route) => {
+    await answered
+    await route.continue()
+  })
+  return answer
+}
+
 const CONSOLE = /503|429|Failed to load resource|ERR_/
 
 describe('a figure of the explorer', () => {
@@ -131,11 +141,7 @@ describe('a figure of the explorer', () => {
           await page.unroute(request)
         }
         const before = await open()
-        const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
-        await page.route(request, async (route) => {
-          await answered
-          await route.continue()
-        })
+        const answer = await holdBack(page, request)
         await act(page)
         await eventuallyIs(() => isBusy(figure), true)
         // It has no other look as long as nothing comes.
@@ -165,11 +171,7 @@ describe('a figure of the explorer', () => {
         await figure.waitFor()
         await eventuallyIs(() => page.locator('[aria-busy="true"]').count(), 0)
         const before = await figure.innerText()
-        const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
-        await page.route(request, async (route) => {
-          await answered
-          await route.continue()
-        })
+        const answer = await holdBack(page, request)
         await act(page)
         await eventuallyIs(() => isBusy(figure), true)
         await figure.waitFor({ state: 'hidden' })

@@ -3,7 +3,6 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 import { type LogHead, readHead } from './log-head.ts'
-import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
 import { segmentName, segmentsIn } from './segment-name.ts'
 
 const inflate = promisify(gunzip)
@@ -39,8 +38,6 @@ export type LogSource = {
   refresh(): boolean
   /** Reads bytes of a segment, which are there; of a gzipped one, of what it inflates to. */
   read(segment: ReadableSegment, offset: number, length: number): Promise<Buffer>
-  /** The state of the receiver that writes it; null if there is none, or it has been silent for long. */
-  receiver(): ReceiverFile | null
   /** Calls back when the log may have grown, until the returned function is called. */
   watch(onChange: () => void): () => void
 }
@@ -86,10 +83,6 @@ export class LocalLog implements LogSource {
       if (renamed === undefined || renamed.name === segment.name) throw error
       return this.read(renamed, offset, length)
     }
-  }
-
-  receiver(): ReceiverFile | null {
-    return readReceiverFile(this.#disk, this.name)
   }
 
   watch(onChange: () => void): () => void {

@@ -4,9 +4,8 @@ import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
 import { type CheckedEvent, EventCheck, type LoggedBlock, type PinnedChain } from './event-check.ts'
 import { type LogDisk, type LogFile, NODE_DISK } from './log-disk.ts'
 import { type LogHead, type PendingUpgrade, readHead, writeHead } from './log-head.ts'
-import { writeIndex } from './log-index.ts'
 import { type SegmentName, segmentName, segmentsIn } from './segment-name.ts'
-import { PIECE_BYTES, scanSegment } from './segment-scan.ts'
+import { PIECE_BYTES, type SegmentPlace, scanSegment } from './segment-scan.ts'
 
 /** How long a write waits before it is tried again if the disk is full, in milliseconds. */
 const DISK_FULL_WAIT_MS = 1_000
@@ -23,8 +22,6 @@ export type LogWriterOptions = {
   pinned: PinnedChain | null
   /** A segment of this size is followed by another one, at the next block. */
   segmentBytes: number
-  /** A segment of this age is followed by another one; null: of any age. */
-  sealAfterMs: number | null
   /**
    * Whether everything that an earlier process wrote is intact: the system has not been started anew since, and no disk
    * has failed. Otherwise only what was committed counts.
@@ -56,8 +53,8 @@ type OpenSegment = {
   path: string
   file: LogFile
   /** The end of what is written, and of the last block that has ended. */
-  written: Place
-  ended: Place
+  written: SegmentPlace
+  ended: SegmentPlace
   /** Bytes that the head names: they are on disk, and may be read. */
   committedBytes: number
   /** The last block that has ended; null before the first. */
@@ -68,12 +65,9 @@ type OpenSegment = {
   isPart: boolean
   /** Whether nothing more is written to it. */
   isFull: boolean
-  openedAtMs: number
   /** Whether what follows its last ended block stays: it is damaged. */
   keepsRest: boolean
 }
-
-type Place = { bytes: number; records: number }
 
 /** What is to be done with a segment, in the order in which events came. */
 type Step =
@@ -83,8 +77,8 @@ type Step =
   | { type: 'drop' }
 
 /**
- * Writes the events of a core to an event log (README.md). A written event survives the process
- * immediately, within a block too. Once a block has ended it is flushed, and the head then says that it may be read; from
+ * Writes the events of a core to an event log (README.md). A written event survives the process immediately, within a block
+ * too. Once a block has ended it is flushed, and the head then says that it may be read; from
  * then on nothing takes it back.
  */
 export class LogWriter {
@@ -204,15 +198,6 @@ export class LogWriter {
     return this.#segments.length >= MAX_UNFLUSHED_SEGMENTS ? this.#flushing : null
   }
 
-  /** Seals the segment that is written to if it is old enough; called every second. */
-  upkeep(): void {
-    const { sealAfterMs } = this.#options
-    const active = this.#active
-    if (sealAfterMs === null || active === null || active.last === null) return
-    const isBetweenBlocks = active.written.bytes === active.ended.bytes && this.#steps.length === 0
-    if (isBetweenBlocks && this.#isOld(active) && active.last.height !== 1n) this.#fill(active)
-  }
-
   /** Resolves once everything that was written is committed. The block that is open stays for the next process. */
   async close(): Promise<void> {
     while (this.#blocked !== null || this.#flushing !== null) await (this.#blocked ?? this.#flushing)
@@ -265,23 +250,17 @@ export class LogWriter {
     const scan = await scanSegment(this.#disk, path, upTo, this.#check)
     const whole = scan.whole ?? { bytes: 0, records: 0, block: null }
     const segment: OpenSegment = {
-      number: name.number,
-      first: name.first,
-      path,
-      file: this.#disk.open(path),
+      ...newSegment(name.number, name.first, path, this.#disk.open(path)),
       written: { ...scan.events },
       ended: { bytes: whole.bytes, records: whole.records },
-      committedBytes: 0,
       last: whole.block,
       blockOne: scan.blockOne,
-      isPart: false,
-      isFull: false,
-      openedAtMs: Date.now(),
-      keepsRest: false,
     }
     this.#segments.push(segment)
     // Readers may have what was committed: it stays, readable or not. Without a head nobody knows how much that is.
     const isDamaged = head === null || whole.bytes < committed
+    // A process that was killed as a flush failed could not note it: what is not written again may not be flushed again.
+    if (!isPassed && !isDamaged) rewrite(segment.file, committed, segment.written.bytes)
     if (!isNewest || isDamaged) {
       this.#check.dropOpenBlock()
       segment.isFull = true
@@ -353,12 +332,7 @@ export class LogWriter {
     // Block 1 comes in two parts.
     if (last.height === 1n && block.height === 1n) return blockOne.has(block.hash)
     if (block.height !== last.height + 1n) return true
-    return segment.ended.bytes >= this.#options.segmentBytes || this.#isOld(segment)
-  }
-
-  #isOld({ openedAtMs }: OpenSegment): boolean {
-    const { sealAfterMs } = this.#options
-    return sealAfterMs !== null && Date.now() - openedAtMs >= sealAfterMs
+    return segment.ended.bytes >= this.#options.segmentBytes
   }
 
   #end(block: LoggedBlock): void {
@@ -421,21 +395,7 @@ export class LogWriter {
     this.#disk.rename(`${path}.new`, path)
     this.#disk.flushFolder(this.#folder)
     this.#nextNumber = number + 1
-    return {
-      number,
-      first: block.height,
-      path,
-      file,
-      written: { bytes: 0, records: 0 },
-      ended: { bytes: 0, records: 0 },
-      committedBytes: 0,
-      last: null,
-      blockOne: new Set(),
-      isPart: false,
-      isFull: false,
-      openedAtMs: Date.now(),
-      keepsRest: false,
-    }
+    return newSegment(number, block.height, path, file)
   }
 
   /** Nothing more is written to a segment: it is sealed once it is on disk. */
@@ -504,7 +464,6 @@ export class LogWriter {
       this.#disk.flushFolder(this.#folder)
     })
     file.close()
-    await this.#retrying(() => writeIndex(this.#disk, this.#folder))
     const next = this.#segments[1]?.number ?? this.#nextNumber
     await this.#setHead({ ...this.#head, number: next, first: null, last: null, bytes: 0 })
   }
@@ -590,6 +549,23 @@ export class LogWriter {
     } catch {
       return false
     }
+  }
+}
+
+function newSegment(number: number, first: bigint, path: string, file: LogFile): OpenSegment {
+  return {
+    number,
+    first,
+    path,
+    file,
+    written: { bytes: 0, records: 0 },
+    ended: { bytes: 0, records: 0 },
+    committedBytes: 0,
+    last: null,
+    blockOne: new Set(),
+    isPart: false,
+    isFull: false,
+    keepsRest: false,
   }
 }
 

@@ -19,12 +19,12 @@ export type ReaderFile = {
 }
 
 /** The folder of the readers' files. */
-export function readersFolder(folder: string): string {
+function readersFolder(folder: string): string {
   return `${folder}/${READERS}`
 }
 
 /** Whether a text may name a reader. */
-export function isReaderName(name: string): boolean {
+function isReaderName(name: string): boolean {
   return NAME.test(name)
 }
 
@@ -70,14 +70,6 @@ export async function writeReader(disk: LogDisk, folder: string, reader: ReaderF
     ...(upgrade !== null && { upgrade: `${upgrade}` }),
   })
   await replaceFile(disk, readersFolder(folder), `${name}.json`, text, { isFlushed: false })
-}
-
-/** Forgets a reader; false if there is none of this name. */
-export function removeReader(disk: LogDisk, folder: string, name: string): boolean {
-  const path = `${readersFolder(folder)}/${name}.json`
-  if (disk.stat(path) === null) return false
-  disk.remove(path)
-  return true
 }
 
 function heightOf(value: unknown): bigint | null {

@@ -1,13 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import { basename } from 'node:path'
+import { NODE_DISK } from '#core/log/log-disk'
 import { StoreError } from '#core/store/store'
-import {
-  type BufferPiece,
-  type BufferPosition,
-  PIECE_BYTES,
-  readFileRange,
-  type SafeFile,
-} from './event-buffer.ts'
+import { type BufferPiece, type BufferPosition, PIECE_BYTES, type SafeFile } from './event-buffer.ts'
 
 /** A buffer file that cannot be read at the moment. */
 export class BufferReadError extends StoreError {
@@ -43,7 +38,7 @@ export function createBufferedEvents() {
       const offset = file === undefined || file.number > from.file ? 0 : from.offset
       if (file !== undefined && (offset < file.safeBytes || file.isEnded)) {
         const { number, path, safeBytes, isEnded } = file
-        const bytes = await readFileRange(path, offset, Math.min(PIECE_BYTES, safeBytes - offset)).catch(
+        const bytes = await NODE_DISK.read(path, offset, Math.min(PIECE_BYTES, safeBytes - offset)).catch(
           (error: NodeJS.ErrnoException) => {
             throw new BufferReadError(`the event buffer cannot be read (${error.code}, ${basename(path)})`)
           },

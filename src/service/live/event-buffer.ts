@@ -11,7 +11,6 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -375,19 +374,6 @@ function rewrite(descriptor: number, start: number, end: number): void {
   for (let at = start; at < end; ) {
     const bytes = readSync(descriptor, piece, 0, Math.min(piece.length, end - at), at)
     at += writeSync(descriptor, piece, 0, bytes, at)
-  }
-}
-
-/** Reads bytes of a file; fewer at its end. */
-export async function readFileRange(path: string, offset: number, length: number): Promise<Buffer> {
-  const handle = await open(path, 'r')
-  try {
-    const { size } = await handle.stat()
-    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)))
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
-    return bytes.subarray(0, bytesRead)
-  } finally {
-    await handle.close()
   }
 }
 

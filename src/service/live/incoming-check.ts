@@ -2,28 +2,9 @@ import { BlockAssembler } from '#core/blocks/block-assembler'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { decodeUpgradeHeight } from '#core/events/protocol-upgrade'
 import { MalformedMessageError } from '#core/events/wire-reader'
+import { MAX_BLOCK_BYTES, type PinnedChain, RefusedEventError } from '#core/log/event-check'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { describePosition, EventStreamError, type RecordPosition } from '#core/records/record-position'
-
-/**
- * Bytes that the buffer holds of one block at most, its header bytes with them. Blocks of busy networks take a few
- * megabytes; a core that ends no block must not fill the disk.
- */
-export const MAX_BLOCK_BYTES = 128 * 1024 * 1024
-
-/** A message that is refused: its connection is closed. */
-export class RefusedMessageError extends Error {
-  override name = 'RefusedMessageError'
-  readonly fault: 'refused message' | 'block too large'
-
-  constructor(message: string, fault: 'refused message' | 'block too large' = 'refused message') {
-    super(message)
-    this.fault = fault
-  }
-}
-
-/** The required chain of events, and its source. */
-export type PinnedChain = { id: string; pinnedBy: string }
 
 /** Called with each complete block, except block 1, which may have a second part. */
 export type OnWholeBlock = (block: { height: bigint; chainId: string }) => void
@@ -78,7 +59,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
     try {
       for (const event of events) check(event)
     } catch (error) {
-      if (!(error instanceof RefusedMessageError)) throw error
+      if (!(error instanceof RefusedEventError)) throw error
       dropOpenBlock()
     }
     connectionChain = null
@@ -87,7 +68,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
   /**
    * Checks a message.
    *
-   * @throws {RefusedMessageError} for a message that must not be kept.
+   * @throws {RefusedEventError} for a message that must not be kept.
    */
   function check(message: Buffer): CheckedMessage {
     const chainId = readChain(message)
@@ -123,7 +104,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
   function countBytes(bytes: number): void {
     blockBytes += bytes
     if (blockBytes > MAX_BLOCK_BYTES) {
-      throw new RefusedMessageError(
+      throw new RefusedEventError(
         `more than ${MAX_BLOCK_BYTES / 1024 / 1024} MiB without the end of a block; no block is that large`,
         'block too large',
       )
@@ -135,7 +116,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
       assembler.accept(message, 0, message.length, position)
     } catch (error) {
       if (!(error instanceof EventStreamError)) throw error
-      throw new RefusedMessageError(error.message.slice(`${describePosition(position)}: `.length))
+      throw new RefusedEventError(error.message.slice(`${describePosition(position)}: `.length))
     }
   }
 
@@ -144,7 +125,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
       return decodeUpgradeHeight(envelope)
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error
-      throw new RefusedMessageError(`not an event: ${error.message}`)
+      throw new RefusedEventError(`not an event: ${error.message}`)
     }
   }
 
@@ -152,7 +133,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
     try {
       readEnvelope(message, 0, message.length, envelope)
     } catch (error) {
-      throw new RefusedMessageError(`not an event: ${(error as Error).message}`)
+      throw new RefusedEventError(`not an event: ${(error as Error).message}`)
     }
     // The assembler refuses longer ids; a message of many megabytes must not be quoted.
     const end = Math.min(envelope.chainIdEnd, envelope.chainIdStart + 1_024)
@@ -160,7 +141,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
     const expected = self.pinned?.id ?? connectionChain ?? chainId
     if (envelope.version === 1 && chainId !== expected) {
       const pinnedBy = self.pinned?.pinnedBy ?? 'the connection began with chain'
-      throw new RefusedMessageError(
+      throw new RefusedEventError(
         `an event of chain ${JSON.stringify(chainId.slice(0, 80))}, but ${pinnedBy} ${JSON.stringify(expected)}`,
       )
     }

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import type { Coverage } from '#core/domain/coverage'
+import type { PinnedChain } from '#core/log/event-check'
 import type { EventBuffer } from './event-buffer.ts'
 import { createFaultLog } from './fault-log.ts'
-import { createIncomingCheck, type PinnedChain } from './incoming-check.ts'
+import { createIncomingCheck } from './incoming-check.ts'
 import {
   type ConnectionFault,
   isFaultOfCore,

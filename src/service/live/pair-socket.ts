@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { RefusedEventError } from '#core/log/event-check'
 import { MAX_RECORD_SIZE } from '#core/records/record-framer'
 import type { AllowList } from './allow-list.ts'
-import { RefusedMessageError } from './incoming-check.ts'
 
 /** The first bytes of both sides of a PAIR connection (version 0, protocol 16). */
 export const HANDSHAKE = Buffer.from([0x00, 0x53, 0x50, 0x00, 0x00, 0x10, 0x00, 0x00])
@@ -52,7 +52,7 @@ export type PairListener = {
    * Called with one message, whose bytes stay until {@link onRead} returns. An error closes the connection: the message must
    * not be kept.
    *
-   * @throws {RefusedMessageError}
+   * @throws {RefusedEventError}
    */
   onMessage(message: Buffer): void
   /** All messages that have been read so far have been handed over. */
@@ -274,7 +274,7 @@ function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Pai
       try {
         onMessage(bytes.subarray(at + LENGTH_BYTES, at + neededBytes))
       } catch (error) {
-        if (!(error instanceof RefusedMessageError)) throw error
+        if (!(error instanceof RefusedEventError)) throw error
         refuse(error.fault, error.message)
         return
       }

@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs'
+import { type PinnedChain, RefusedEventError } from '#core/log/event-check'
 import { RecordFramer } from '#core/records/record-framer'
 import { EventStreamError } from '#core/records/record-position'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import { type Store, StoreError } from '#core/store/store'
 import { bufferPaths } from './event-buffer.ts'
-import { createIncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
+import { createIncomingCheck } from './incoming-check.ts'
 
 /**
  * The required chain of events: that of `--chain`, of the store, or of the first complete block in the buffer; null if
@@ -33,7 +34,7 @@ export async function findPinnedChain(
       }
     } catch (error) {
       // Faults of the buffer are reported when it is read for the store.
-      if (!(error instanceof EventStreamError || error instanceof RefusedMessageError)) throw error
+      if (!(error instanceof EventStreamError || error instanceof RefusedEventError)) throw error
     }
   }
   return null

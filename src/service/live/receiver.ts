@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '#core/concurrency/module-beside'
+import type { PinnedChain } from '#core/log/event-check'
 import type { BufferPosition, SafeFile } from './event-buffer.ts'
 import type { ForwardSettings, ForwardState } from './forward/forward-state.ts'
-import type { PinnedChain } from './incoming-check.ts'
 import type { IntakeState } from './intake.ts'
 import type { UpgradeState } from './protocol-upgrade.ts'
 

@@ -4,11 +4,13 @@ import { dirname } from 'node:path'
 import { flushFile, flushFolder } from '#core/concurrency/flush'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { MalformedMessageError } from '#core/events/wire-reader'
+import { RefusedEventError } from '#core/log/event-check'
+import { NODE_DISK } from '#core/log/log-disk'
 import { MAX_RECORD_SIZE, RECORD_HEADER_BYTES, RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
 import { StoreRefusedError } from '#core/store/store'
-import { PRIVATE_FILE, readFileRange } from './event-buffer.ts'
-import { createIncomingCheck, RefusedMessageError } from './incoming-check.ts'
+import { PRIVATE_FILE } from './event-buffer.ts'
+import { createIncomingCheck } from './incoming-check.ts'
 
 /** The bytes that were cut off and moved to another file. */
 export type CutTail = { bytes: number; keptIn: string }
@@ -24,7 +26,7 @@ export type CutTail = { bytes: number; keptIn: string }
  */
 export async function repairLastFile(path: string, earlier: readonly string[] = []): Promise<CutTail | null> {
   const { goodBytes, sequence } = await findLastEvent(path, await readOpenBlock(earlier))
-  const tail = await readFileRange(path, goodBytes, Number.MAX_SAFE_INTEGER)
+  const tail = await NODE_DISK.read(path, goodBytes, Number.MAX_SAFE_INTEGER)
   if (tail.length === 0 || hasEndOfBlock(tail, sequence)) return null
   const keptIn = `${path}.damaged`
   await writeFile(keptIn, tail, { mode: PRIVATE_FILE, flush: true }).catch((error: Error) => {
@@ -61,7 +63,7 @@ async function findLastEvent(
   try {
     for await (const chunk of createReadStream(path)) framer.push(chunk as Buffer)
   } catch (error) {
-    if (!isDamage(error) && !(error instanceof RefusedMessageError)) throw error
+    if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
   }
   return found
 }

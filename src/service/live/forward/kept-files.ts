@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { singleFlight } from '#core/concurrency/single-flight'
+import { NODE_DISK } from '#core/log/log-disk'
 import { RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
-import { type BufferPosition, bufferPath, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
+import { type BufferPosition, bufferPath, PIECE_BYTES, PRIVATE_FILE } from '../event-buffer.ts'
 import { createBlockStretches, type Stretch } from './block-stretches.ts'
 
 /** Share of the limit used for forwarded events, in case the receiver restarts. */
@@ -78,7 +79,7 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
       const { number, scannedBytes, safeBytes, framer } = file
       try {
         const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
-        const bytes = await readFileRange(pathOf(number), scannedBytes, length)
+        const bytes = await NODE_DISK.read(pathOf(number), scannedBytes, length)
         if (!kept.includes(file)) continue
         // The file is shorter than reported: this is its end.
         file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
@@ -109,7 +110,7 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
   }
 
   function read(file: number, start: number, end: number): Promise<Buffer> {
-    return readFileRange(pathOf(file), start, end - start)
+    return NODE_DISK.read(pathOf(file), start, end - start)
   }
 
   /**

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { LocalLog } from '#core/log/local-log'
+import { NODE_DISK } from '#core/log/log-disk'
+import { readHead } from '#core/log/log-head'
+import { LogReader } from '#core/log/log-reader'
+import { LogWriter } from '#core/log/log-writer'
+import { readReaders, writeReader } from '#core/log/reader-files'
+import { retain } from '#core/log/retention'
+import { parseSegmentName, segmentName } from '#core/log/segment-name'
+import { busEvent, eventsOf, markedBlocks, message } from './fixtures/event-stream.ts'
+import { SILENT } from './fixtures/service.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+const UPGRADE_STARTED = 150
+
+const writerOf = (folder: string, chain: string | null = null) =>
+  LogWriter.open({
+    folder,
+    pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
+    segmentBytes: 1024 * 1024,
+    isIntact: true,
+    log: SILENT,
+    onHead: () => {},
+    onFault: () => {},
+    onFailed: (error) => {
+      throw error
+    },
+    makeRoom: () => false,
+  })
+
+/** Writes blocks to the log of a folder, each range to a segment of its own unless it goes on. */
+async function writeBlocks(folder: string, ...ranges: [from: number, to: number][]): Promise<void> {
+  const writer = await writerOf(folder)
+  for (const [from, to] of ranges) for (const event of eventsOf(markedBlocks(from, to))) writer.take(event)
+  writer.write()
+  await writer.close()
+}
+
+describe('The names of segments', () => {
+  for (const name of [
+    '0000000011-1-1499.bevt',
+    '0000000011-1-1499.bevt.gz',
+    '0000000012-1500-1500.part.bevt',
+    '0000000013-1501.bevt.open',
+  ])
+    test(`${name} is read as it is written`, () => assert.equal(segmentName(parseSegmentName(name)!), name))
+
+  test('are no other names', () => {
+    for (const name of ['head.json', '11-1-2.bevt', '0000000011-1-2.bevt.new', '0000000011-a-2.bevt'])
+      assert.equal(parseSegmentName(name), null, name)
+  })
+})
+
+describe('An event log', () => {
+  test('of another chain, or of a later version, is refused', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 3])
+    await assert.rejects(writerOf(folder, 'another'), /is of chain "test-chain", but --chain is "another"/)
+    writeFileSync(join(folder, 'head.json'), '{"version":2}')
+    await assert.rejects(writerOf(folder), /has version 2, this program reads version 1/)
+  })
+
+  test('knows a protocol upgrade until a block after it has ended', async (t) => {
+    const folder = temporaryFolder(t)
+    const event = busEvent({ id: '4-1', kind: UPGRADE_STARTED }, message({ 1: 3 }))
+    const first = await writerOf(folder)
+    for (const one of [...eventsOf(markedBlocks(1, 3)), event]) first.take(one)
+    first.write()
+    await first.close()
+    const second = await writerOf(folder)
+    assert.deepEqual(second.head.upgrade, { height: 3n, event })
+    for (const one of eventsOf(markedBlocks(4, 4))) second.take(one)
+    second.write()
+    await second.close()
+    assert.equal(readHead(NODE_DISK, folder)!.upgrade, null)
+  })
+
+  test('is read by height: a block sent again from its newest segment, also gzipped, and a gap is what none has', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 10], [8, 12], [20, 22])
+    const reader = new LogReader([new LocalLog(folder)])
+    t.after(() => reader.close())
+    const numberOf = (height: bigint) => reader.find(height)?.number ?? null
+    assert.deepEqual([numberOf(7n), numberOf(9n), numberOf(13n), numberOf(21n)], [1, 2, null, 3])
+    assert.deepEqual(reader.gapAt(13n), { from: 13n, to: 19n })
+    assert.deepEqual([reader.gapAt(12n), reader.gapAt(23n), reader.lowest()], [null, null, 1n])
+    const plain = await reader.read(reader.find(1n)!, 0)
+    const path = join(folder, reader.find(1n)!.name)
+    writeFileSync(`${path}.gz`, gzipSync(readFileSync(path)))
+    rmSync(path)
+    // What was listed before is read under its new name.
+    const packed = await reader.read(reader.find(1n)!, 0)
+    assert.ok(packed.bytes.equals(plain.bytes))
+    assert.equal((await new LogReader([new LocalLog(folder)]).read(reader.find(1n)!, 0)).isLast, 'sealed')
+  })
+
+  test('is one source with others: a sealed segment comes first, then the one that is further', async (t) => {
+    const [one, two] = [temporaryFolder(t), temporaryFolder(t)]
+    await writeBlocks(one, [1, 5])
+    await writeBlocks(two, [1, 3], [10, 12])
+    const reader = new LogReader([new LocalLog(one), new LocalLog(two)])
+    t.after(() => reader.close())
+    assert.deepEqual([reader.find(2n)!.log.name, reader.find(2n)!.kind], [two, 'sealed'])
+    assert.deepEqual([reader.find(5n)!.log.name, reader.find(11n)!.log.name], [one, two])
+    assert.deepEqual(reader.gapAt(6n), { from: 6n, to: 9n })
+  })
+})
+
+describe('Retention', () => {
+  const NOW = 1_700_000_000_000
+  const names = ['0000000001-1-10.bevt', '0000000002-11-20.bevt', '0000000003-21-30.bevt']
+
+  /** Three segments of 100 bytes, written a minute after each other, the last one a minute ago. */
+  async function logOf(t: TestContext, heights: readonly (bigint | null)[]): Promise<string> {
+    const folder = temporaryFolder(t)
+    mkdirSync(join(folder, 'readers'))
+    for (const [index, name] of names.entries()) {
+      writeFileSync(join(folder, name), Buffer.alloc(100))
+      const seconds = NOW / 1_000 - 60 * (3 - index)
+      utimesSync(join(folder, name), seconds, seconds)
+    }
+    for (const [index, height] of heights.entries()) {
+      const file = { height, time: null, isRequired: true, isClean: false, upgrade: null }
+      await writeReader(NODE_DISK, folder, { name: `store-${index}`, ...file })
+    }
+    return folder
+  }
+
+  const cases: [what: string, heights: (bigint | null)[], options: object, deletes: number][] = [
+    ['nothing that is needed for its size', [30n], { keep: { bytes: 300 } }, 0],
+    ['what is beyond the size', [30n], { keep: { bytes: 100 } }, 2],
+    ['what is older than the time', [30n], { keep: { milliseconds: 90_000 } }, 2],
+    ['nothing of a log that keeps all', [30n], { keep: 'all' }, 0],
+    ['nothing that a reader has not read', [30n, 15n], { keep: { bytes: 0 } }, 1],
+    ['nothing for a reader that has nothing', [null], { keep: { bytes: 0 } }, 0],
+    ['nothing before the first service', [], { keep: { bytes: 0 }, mayDelete: false }, 0],
+  ]
+  for (const [what, heights, options, deletes] of cases) {
+    test(`deletes ${what}`, async (t) => {
+      const folder = await logOf(t, heights)
+      const disk = { ...NODE_DISK, space: () => ({ freeBytes: 2 ** 40, totalBytes: 2 ** 41 }) }
+      const given = { disk, folder, keep: 'all' as const, mayDelete: true, nowMs: NOW, ...options }
+      assert.deepEqual(retain(given), names.slice(0, deletes))
+      assert.deepEqual(
+        readdirSync(folder).filter((name) => name !== 'readers'),
+        names.slice(deletes),
+      )
+    })
+  }
+
+  test('deletes what all have read if the disk is nearly full, one at a time if it has refused a write', async (t) => {
+    const folder = await logOf(t, [20n])
+    const disk = { ...NODE_DISK, space: () => ({ freeBytes: 1, totalBytes: 2 ** 41 }) }
+    const given = { disk, folder, keep: 'all' as const, mayDelete: false, nowMs: NOW }
+    assert.deepEqual(retain(given, true), names.slice(0, 1))
+    assert.deepEqual(retain(given), names.slice(1, 2))
+    assert.equal(statSync(join(folder, names[2]!)).size, 100)
+  })
+
+  test('takes a damaged file of a reader for one that has nothing', async (t) => {
+    const folder = await logOf(t, [])
+    writeFileSync(join(folder, 'readers', 'store-x.json'), '{"height":')
+    assert.deepEqual(
+      readReaders(NODE_DISK, folder).map(({ height, isRequired }) => [height, isRequired]),
+      [[null, true]],
+    )
+  })
+})
