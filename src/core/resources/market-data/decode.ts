@@ -25,14 +25,22 @@ import {
   uint32Field,
   uint64Field,
 } from '../../events/message-fields.ts'
-import { bytesOf, LENGTH_DELIMITED, MalformedMessageError, WireReader } from '../../events/wire-reader.ts'
+import {
+  bytesOf,
+  LENGTH_DELIMITED,
+  MalformedMessageError,
+  uint,
+  WireReader,
+} from '../../events/wire-reader.ts'
 import { type CopiedBytes, copyBytes } from './copied-bytes.ts'
 import { KnownElements } from './known-elements.ts'
 
 const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)
 const SLA = bytesOf(32)
+/** The product's data, and within these those of a perpetual. */
 const PRODUCT = bytesOf(31)
+const SEQ = uint(5)
 
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
@@ -118,24 +126,6 @@ const readFigures = readerOf<MarketFigures>(
   },
 )
 
-/** Reads the greatest seq that the data of a perpetual name, and passes over all else. */
-const readSeq = readerOf<{ seq: bigint }>(
-  {},
-  {
-    31: readerOf<{ seq: bigint }>(
-      {},
-      {
-        31: (reader, found) => {
-          const { seq } = readPerpetualSeq(reader, { seq: 0n })
-          if (seq > found.seq) found.seq = seq
-        },
-      },
-    ),
-  },
-)
-
-const readPerpetualSeq = readerOf<Pick<PerpetualData, 'seq'>>({ seq: uint64Field(5) })
-
 /**
  * Checks the MarketData `bytes[start..end)`; null if it is left out. A third of a stream is market data, of which only the
  * last of a market before a commit is written. The lists are therefore decoded only when they are requested.
@@ -149,40 +139,66 @@ export function decodeMarketData(
   leaveOut: LeftOutSink,
 ): MarketDataEvent | null {
   reader.reset(bytes, start, end)
-  product.from = start
-  product.to = start
+  highestSeq = 0n
   let marketId = findPlainMarket()
   if (marketId === null) {
     reader.reset(bytes, start, end)
     marketId = readLists(reader, noLists(), leaveOut).marketId
-    product.from = start
-    product.to = end
+    highestSeq = 0n
+    noteSeqs(bytes, start, end)
   }
   if (marketId !== '') return new ReceivedMarketData(marketId, bytes, start, end)
   leaveOut('invalid market ID')
   return null
 }
 
-/** Bytes from an offset up to another. */
-type Range = { from: number; to: number }
+/** The greatest seq that the message that was looked through last names; 0 if it names none. */
+let highestSeq = 0n
 
-/** Where the message that was looked through last has its product's data; empty if it has none. */
-const product: Range = { from: 0, to: 0 }
+/** Reads the periods of a message's product, beside the reader of the message itself. */
+const seqReader = new WireReader()
+
+/** Raises {@link highestSeq} by the seqs in the fields `bytes[start..end)` of a message, up to malformed bytes. */
+function noteSeqs(bytes: Buffer, start: number, end: number): void {
+  seqReader.reset(bytes, start, end)
+  try {
+    noteSeqsWithin(0)
+  } catch (error) {
+    if (!(error instanceof MalformedMessageError)) throw error
+  }
+}
+
+/** As {@link noteSeqs}: the product's data lie in the market data, a perpetual's in these, and its seq in them. */
+function noteSeqsWithin(depth: number): void {
+  while (seqReader.at < seqReader.end) {
+    const tag = seqReader.tag()
+    if (depth < 2 && tag === PRODUCT) {
+      const { end } = seqReader
+      seqReader.enter()
+      noteSeqsWithin(depth + 1)
+      seqReader.leave(end)
+    } else if (depth === 2 && tag === SEQ) {
+      const seq = seqReader.uint64()
+      if (seq > highestSeq) highestSeq = seq
+    } else {
+      seqReader.skip(tag)
+    }
+  }
+}
 
 /** Market data whose lists are decoded when they are first requested. */
 class ReceivedMarketData implements MarketDataEvent {
   readonly kind = 'market-data'
   readonly marketId: string
+  readonly highestSeq: bigint
   readonly #body: CopiedBytes
-  /** The product's data within the body. */
-  readonly #product: Range
   #lists: Lists | null = null
 
+  /** @param bytes those of the message that was looked through last, `bytes[start..end)` */
   constructor(marketId: string, bytes: Buffer, start: number, end: number) {
     this.marketId = marketId
+    this.highestSeq = highestSeq
     this.#body = copyBytes(bytes, start, end)
-    const moved = this.#body.start - start
-    this.#product = { from: product.from + moved, to: product.to + moved }
   }
 
   get feeShares(): FeeShare[] {
@@ -197,17 +213,6 @@ class ReceivedMarketData implements MarketDataEvent {
   get figures(): MarketFigures {
     reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
     return decodeFigures()
-  }
-
-  get highestSeq(): bigint {
-    reader.reset(this.#body.bytes, this.#product.from, this.#product.to)
-    const found = { seq: 0n }
-    try {
-      readSeq(reader, found)
-    } catch (error) {
-      if (!(error instanceof MalformedMessageError)) throw error
-    }
-    return found.seq
   }
 
   #decoded(): Lists {
@@ -243,10 +248,8 @@ function findPlainMarket(): string | null {
       }
       reader.leave(end)
     } else if (tag === PRODUCT) {
-      // More than one is no real stream's: then all between the first and the last is searched.
-      if (product.to === product.from) product.from = tagAt
       reader.skip(tag)
-      product.to = reader.at
+      noteSeqs(bytes, tagAt, reader.at)
     } else {
       reader.skip(tag)
     }

@@ -23,8 +23,12 @@ import type { Mutation, Values } from '../queries-protocol.ts'
 
 type ProvisionRow = RowOf<typeof provisionTable>
 type ProviderRow = RowOf<typeof providerTable>
-type Party = { marketId: string; partyId: string }
-type Provision = Party & { isLive: boolean; position: EventPosition }
+
+/** A party of a market. `key` is its key in maps. */
+type Party = { marketId: string; partyId: string; key: string }
+
+type Provision = { party: Party; isLive: boolean; position: EventPosition }
+type ProvisionEvent = Provision & { id: string }
 
 const READ_PARTY = 'select market_id, party_id from liquidity_provisions where provision_id = $1'
 
@@ -57,7 +61,11 @@ const READ_PROVIDERS = `
 const DELETE_PROVIDER =
   'delete from liquidity_providers where market_id = $1 and party_id = $2 returning party_id'
 
-const keyOf = ({ marketId, partyId }: Party) => `${marketId} ${partyId}`
+const partyOf = (marketId: string, partyId: string): Party => ({
+  marketId,
+  partyId,
+  key: `${marketId} ${partyId}`,
+})
 
 const positionOf = ([height, index]: Row): EventPosition => ({
   height: BigInt(height!),
@@ -80,32 +88,28 @@ export function* writeProviders(provisions: readonly ProvisionRow[], lists: Mark
   const moved = yield* writeProvisions(provisions)
   for (const [at, marketId] of [...lists.keys()].entries()) {
     for (const [partyId, ...position] of later[at]!)
-      moved.add({ marketId, partyId: String(partyId) }, positionOf(position))
+      moved.add(partyOf(marketId, String(partyId)), positionOf(position))
   }
   yield* writeLists(lists, moved)
 }
 
 /** The events to whose positions providers move. */
 class Moves {
-  readonly #positions = new Map<string, Party & { position: EventPosition }>()
+  readonly #positions = new Map<string, { party: Party; position: EventPosition }>()
 
-  add({ marketId, partyId }: Party, position: EventPosition): void {
-    const key = keyOf({ marketId, partyId })
-    this.#positions.set(key, {
-      marketId,
-      partyId,
-      position: latest(position, this.#positions.get(key)?.position),
-    })
+  add(party: Party, position: EventPosition): void {
+    const known = this.#positions.get(party.key)
+    this.#positions.set(party.key, { party, position: latest(position, known?.position) })
   }
 
   of(party: Party): EventPosition | undefined {
-    return this.#positions.get(keyOf(party))?.position
+    return this.#positions.get(party.key)?.position
   }
 
   get values(): Values[] {
-    return [...this.#positions.values()].map(({ marketId, partyId, position }) => [
-      marketId,
-      partyId,
+    return [...this.#positions.values()].map(({ party, position }) => [
+      party.marketId,
+      party.partyId,
       position.height,
       position.index,
     ])
@@ -116,23 +120,23 @@ class Moves {
 function* writeProvisions(rows: readonly ProvisionRow[]): Mutation<Moves> {
   const moves = new Moves()
   if (rows.length === 0) return moves
-  const provisions = yield* readProvisions(rows)
+  const events = rows.map(provisionOf)
+  const provisions = yield* readProvisions(events)
   yield { table: provisionTable, rows }
-  const inOrder = rows.map(provisionOf).sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
-  for (const { id, ...provision } of inOrder) {
+  events.sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
+  for (const event of events) {
+    const stored = provisions.get(event.id)
     // Imported rows that are older than the imported blocks have no position that a follower could see.
-    if (hasBlock(provision.position.height)) moveBy(id, provision, provisions, moves)
-    const stored = provisions.get(id)
-    if (stored === undefined || !isBefore(provision.position, stored.position)) provisions.put(id, provision)
+    if (hasBlock(event.position.height)) moveBy(event, stored, provisions, moves)
+    if (stored === undefined || !isBefore(event.position, stored.position)) provisions.put(event.id, event)
   }
   yield { text: MOVE_PROVIDER, values: moves.values }
   return moves
 }
 
-const provisionOf = (row: ProvisionRow) => ({
+const provisionOf = (row: ProvisionRow): ProvisionEvent => ({
   id: row.provision_id,
-  marketId: row.market_id,
-  partyId: row.party_id,
+  party: partyOf(row.market_id, row.party_id),
   isLive: LIVE_STATUSES.includes(row.status),
   position: { height: row.height, index: row.event_index },
 })
@@ -159,73 +163,81 @@ class Provisions {
   put(id: string, provision: Provision): void {
     const replaced = this.#byId.get(id)
     this.#byId.set(id, provision)
-    const key = keyOf(provision)
-    const ofParty = this.#byParty.get(key) ?? { byId: new Map(), shown: 0, latest: provision.position }
-    this.#byParty.set(key, ofParty)
+    const ofParty = this.#ofParty(provision)
     ofParty.byId.set(id, provision)
     ofParty.shown += Number(isShown(provision))
     ofParty.latest = latest(ofParty.latest, provision.position)
     if (replaced === undefined) return
-    const before = this.#byParty.get(keyOf(replaced))!
+    const before = this.#byParty.get(replaced.party.key)!
     before.shown -= Number(isShown(replaced))
     // Rare: a provision has moved to another party.
     if (before !== ofParty) {
       before.byId.delete(id)
       const [first, ...others] = [...before.byId.values()].map(({ position }) => position)
-      if (first === undefined) this.#byParty.delete(keyOf(replaced))
+      if (first === undefined) this.#byParty.delete(replaced.party.key)
       else before.latest = latest(first, ...others)
     }
   }
 
   /** The latest position of a party's provisions; undefined if it has none. */
   latestOf(party: Party): EventPosition | undefined {
-    return this.#byParty.get(keyOf(party))?.latest
+    return this.#byParty.get(party.key)?.latest
   }
 
   /** Whether any provision shows a party. */
   show(party: Party): boolean {
-    return (this.#byParty.get(keyOf(party))?.shown ?? 0) > 0
+    return (this.#byParty.get(party.key)?.shown ?? 0) > 0
+  }
+
+  #ofParty({ party: { key }, position }: Provision): ProviderProvisions {
+    let known = this.#byParty.get(key)
+    if (known === undefined) {
+      known = { byId: new Map(), shown: 0, latest: position }
+      this.#byParty.set(key, known)
+    }
+    return known
   }
 }
 
 /** Whether a provision shows its party. One that was imported from before all blocks is in no stream. */
 const isShown = ({ isLive, position }: Provision) => isLive && hasBlock(position.height)
 
-/** All stored provisions of the providers that these rows name, or from which they take a provision. */
-function* readProvisions(rows: readonly ProvisionRow[]): Mutation<Provisions> {
-  const ids = [...new Set(rows.map((row) => row.provision_id))]
+/** All stored provisions of the providers that these events name, or from which they take a provision. */
+function* readProvisions(events: readonly ProvisionEvent[]): Mutation<Provisions> {
+  const ids = [...new Set(events.map(({ id }) => id))]
   const storedParties = yield { text: READ_PARTY, values: ids.map((id): Values => [id]) }
-  const named: Party[] = [
-    ...rows.map(provisionOf),
-    ...storedParties
-      .flat()
-      .map(([marketId, partyId]) => ({ marketId: String(marketId), partyId: String(partyId) })),
-  ]
-  const parties = [...new Map(named.map((party) => [keyOf(party), party])).values()]
+  const named = new Map(events.map(({ party }) => [party.key, party]))
+  for (const [marketId, partyId] of storedParties.flat()) {
+    const party = partyOf(String(marketId), String(partyId))
+    named.set(party.key, party)
+  }
+  const parties = [...named.values()]
   const stored = yield {
     text: READ_PROVISIONS,
     values: parties.map(({ marketId, partyId }) => [marketId, partyId]),
   }
   const provisions = new Provisions()
-  for (const [at, { marketId, partyId }] of parties.entries()) {
+  for (const [at, party] of parties.entries()) {
     for (const [id, status, ...position] of stored[at]!) {
       const isLive = LIVE_STATUSES.includes(Number(status))
-      provisions.put(String(id), { marketId, partyId, isLive, position: positionOf(position) })
+      provisions.put(String(id), { party, isLive, position: positionOf(position) })
     }
   }
   return provisions
 }
 
-/** Records the moves that a provision's event causes. */
-function moveBy(id: string, event: Provision, provisions: Provisions, moves: Moves): void {
-  const stored = provisions.get(id)
-  const parties: Party[] = stored === undefined || keyOf(stored) === keyOf(event) ? [event] : [event, stored]
-  const lasts = parties.map((party) => latest(event.position, provisions.latestOf(party)))
-  const isLate = lasts.some((position) => isBefore(event.position, position))
-  const isAlreadyShown = provisions.show(event)
+/** Records the moves that a provision's event causes. `stored` is the provision before it. */
+function moveBy(event: Provision, stored: Provision | undefined, provisions: Provisions, moves: Moves): void {
+  const last = latest(event.position, provisions.latestOf(event.party))
+  const isLate = isBefore(event.position, last)
+  if (stored === undefined || stored.party.key === event.party.key) {
+    const isAlreadyShown = provisions.show(event.party)
+    if (isLate || (event.isLive && !isAlreadyShown)) moves.add(event.party, last)
+    return
+  }
   // If a provision moves to another party, the first party's position moves too.
-  if (!isLate && parties.length === 1 && (isAlreadyShown || !event.isLive)) return
-  for (const [at, party] of parties.entries()) moves.add(party, lasts[at]!)
+  moves.add(event.party, last)
+  moves.add(stored.party, latest(event.position, provisions.latestOf(stored.party)))
 }
 
 /** The lists of each market in the commit, in the order of their positions. */
@@ -244,7 +256,7 @@ function* writeLists(lists: MarketLists, moves: Moves): Mutation {
     const changed = changesOf(ofMarket, stored)
     for (const change of changed.rows) {
       const { partyId } = change.provider
-      const positions = [stored.get(partyId)?.position, moves.of({ marketId, partyId })]
+      const positions = [stored.get(partyId)?.position, moves.of(partyOf(marketId, partyId))]
       rows.push(providerRow(marketId, change, latest(change.listPosition, ...positions)))
     }
     for (const partyId of changed.gone) gone.push([marketId, partyId])
