@@ -15,9 +15,9 @@ import {
 } from '../web/src/funding/reading.ts'
 import type { ReadoutProps } from '../web/src/funding/readout.tsx'
 import { nextPayment } from '../web/src/periods/next-payment.ts'
-import { askPeriods, within } from '../web/src/periods/period.ts'
+import { askPeriods } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
-import { momentsOf, readSeries } from '../web/src/series/series.ts'
+import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
@@ -95,7 +95,6 @@ const tableOf = (marketId: string, { periods, estimate, unit, range }: Funding) 
   render(PeriodsTable, {
     marketId,
     periods: answered(periods),
-    shown: within(periods.list, range),
     firstListed: null,
     range,
     estimate,
@@ -148,7 +147,7 @@ describe("the explorer's funding", () => {
     const all = render(Cumulative, { periods: periods.list, range, areAll: true, payments: UNASKED })
     assert.equal(
       textOf(all),
-      'Cumulative (28 periods due) +58.9837 % +743,449.29 % a year since 2024-03-01 06:00 UTC',
+      'Cumulative +58.9837 % of 28 paid periods that ended in this range +743,449.29 % a year since 2024-03-01 06:00 UTC',
     )
     assert.deepEqual(
       ['last-rate', 'last-payment', 'estimate-rate', 'estimate-payment', 'cumulative'].map(
@@ -264,6 +263,53 @@ describe("the explorer's funding", () => {
         assert.ok(rows[index]!.includes(`<data class="amount" value="${rate}"`), `${seq}`)
       }
     }
+  })
+
+  test('lists every period that is in the cumulative rate, and says which others it lists', () => {
+    const paid = { payment: '1', rate: '0.0100', internalTwap: '1', externalTwap: '1' }
+    const at = timeOf
+    const list = [
+      madePeriod(1, at(0), at(10), paid),
+      // It ends as the range begins: its payment is due in the range.
+      madePeriod(2, at(10), at(20), paid),
+      madePeriod(3, at(20), at(20), { payment: null, rate: null }),
+      madePeriod(4, at(20), at(30), paid),
+      madePeriod(5, at(30), at(40), paid),
+      madePeriod(6, at(40), at(50), paid),
+    ]
+    const shownIn = (range: Range) => ({
+      figure: textOf(
+        render(Cumulative, { periods: list, range, areAll: true, payments: answered({} as RangePayments) }),
+      ),
+      table: tableOf(LIVE_MARKET, madeFunding({ periods: { list, more: false }, range })),
+    })
+    const shown = shownIn({ from: at(20), to: at(35) })
+    assertSays(shown.figure, 'Cumulative +2.0000 % of 2 paid periods that ended in this range')
+    assertSays(
+      textOf(shown.table),
+      'The cumulative rate is the sum of 2 of these 4 periods: those that were paid and ended in this range.',
+    )
+    const texts = rowTexts(shown.table)
+    assert.deepEqual(
+      texts.map((text) => [text.split(' ')[0], /ended later/.test(text)]),
+      [
+        ['5', true],
+        ['4', false],
+        ['3', false],
+        ['2', false],
+      ],
+    )
+    assertSays(texts[0]!, 'ended later +1.0000 %')
+    const one = shownIn({ from: at(31), to: at(41) })
+    assertSays(one.figure, 'Cumulative +1.0000 % of 1 paid period that ended in this range')
+    // Without a difference nothing is explained.
+    const same = shownIn({ from: at(31), to: at(51) })
+    assertSays(same.figure, 'of 2 paid periods')
+    assert.doesNotMatch(textOf(same.table), /cumulative rate|ended later/)
+    const none = shownIn({ from: at(41), to: at(45) })
+    assertSays(none.figure, 'Cumulative No payment was due in this range')
+    assert.doesNotMatch(textOf(none.table), /cumulative rate/)
+    assert.match(rowTexts(none.table)[0]!, /ended later/)
   })
 
   test('has prices and TWAPs at a time, whole on hover, and in words', async () => {

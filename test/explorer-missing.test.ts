@@ -91,13 +91,13 @@ test('the funding of a range without its blocks is not said to be none', async (
   assert.ok((await missingOn(page, 'main')).startsWith(FIRST))
   const text = await mainText(page)
   assert.doesNotMatch(text, /No payment was due|no period that was paid ended|there are no data points/)
-  assert.match(text, /Cumulative \(0 periods stored\)/)
   assert.match(text, /No stored points match the range and filters, and blocks of this range are missing\./)
   // Nothing is read from before the range.
   assert.match(await page.locator('.figures .time-value').innerText(), /^–$/)
 
   await page.goto(`${funding}&span=30d`)
   await page.waitForSelector('[data-figure="cumulative"]')
+  assert.match(await mainText(page), /of [\d,]+ paid periods that ended in this range and are stored/)
   assert.match(await missingOn(page, 'main'), /1,500 to 1,700 .* and 2,900 to 2,910/)
   const rows = page.locator('table.periods tbody tr')
   await page.getByRole('button', { name: /^All \d+ stored periods of this range$/ }).click()

@@ -14,7 +14,7 @@ import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answered, Failure, Skeleton } from '../parts/states.tsx'
 import { nextPayment } from '../periods/next-payment.ts'
-import { cumulative, dueWithin, type Period, within } from '../periods/period.ts'
+import { cumulative, dueWithin, type Period } from '../periods/period.ts'
 import { auctionTimes } from '../series/auctions.ts'
 import { lastAtOrBefore, type Moment, momentsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -79,7 +79,6 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
   const latest = newest.data?.list ?? []
-  const shown = within(list, range)
   const paidSeq = param('paid')
   const paid = list.find(({ seq }) => `${seq}` === paidSeq)
 
@@ -253,7 +252,6 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
       <PeriodsTable
         marketId={marketId}
         periods={periods}
-        shown={shown}
         firstListed={firstListed}
         range={range}
         estimate={estimate.data}

@@ -100,14 +100,16 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
   const isComplete = isWhole(missingOf('fundingPeriods', range))
   const figure = (
     <Figure
-      name={
-        isKnown
-          ? `Cumulative (${groupDigits(`${count}`)} ${count === 1 ? 'period' : 'periods'} ${isComplete ? 'due' : 'stored'})`
-          : 'Cumulative'
-      }
+      name="Cumulative"
       main={count === 0 || text === undefined ? null : <Rate text={text} name="cumulative" />}
       none={isKnown ? describeNoPayment(isComplete) : error === null ? '' : whyUnknown(error)}
     >
+      {isKnown && count > 0 && (
+        <span class="figure-more">
+          of {groupDigits(`${count}`)} paid {count === 1 ? 'period' : 'periods'} that ended in this range
+          {isComplete ? '' : ' and are stored'}
+        </span>
+      )}
       {areAll && count > 0 && <Mean periods={due} />}
       {!areAll && data?.firstEnd != null && (
         <span class="figure-more">first payment {formatMinute(data.firstEnd)} UTC</span>

@@ -10,7 +10,16 @@ import { Request } from '../parts/request.tsx'
 import { Answer } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
-import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid } from '../periods/period.ts'
+import {
+  dueWithin,
+  expectedLength,
+  lengthOf,
+  type Period,
+  type Periods,
+  whoPays,
+  whyUnpaid,
+  withinOrDue,
+} from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { isOutdated } from '../service/freshness.ts'
@@ -29,8 +38,6 @@ const MOST_ROWS = 1_000
 export type PeriodsTableProps = {
   marketId: string
   periods: Query<Periods>
-  /** Those that the charts show. */
-  shown: readonly Period[]
   /** The start of the first period that is loaded, if the range has earlier ones; null otherwise. */
   firstListed: bigint | null
   range: Range
@@ -39,18 +46,11 @@ export type PeriodsTableProps = {
 }
 
 /** The funding periods of a range, newest first: what each paid, and why some paid nothing. */
-export function PeriodsTable({
-  marketId,
-  periods,
-  shown,
-  firstListed,
-  range,
-  estimate,
-  unit,
-}: PeriodsTableProps) {
+export function PeriodsTable({ marketId, periods, firstListed, range, estimate, unit }: PeriodsTableProps) {
   const list = periods.data?.list ?? []
   const newest = list.at(-1)
-  const rows = [...shown].reverse()
+  const rows = withinOrDue(list, range).reverse()
+  const due = new Set(dueWithin(list, range))
   const count = param('periods') === 'all' ? MOST_ROWS : ROWS
   const listed = rows.slice(0, count)
   const amounts = listed.map((period) => amountsOf(period, estimateOf(period, estimate)))
@@ -68,7 +68,7 @@ export function PeriodsTable({
   const titles = ['Period', 'Start (UTC)', 'Length', 'Rate', 'Annualised', 'Who pays']
   titles.push(...AMOUNTS.map((title) => title + inUnit(unit)))
   // The date range of the operation looks at starts alone: the first one shown may have begun before the range.
-  const first = shown[0]
+  const first = rows.at(-1)
   const from = first !== undefined && first.start < range.from ? first.start : range.from
   const filters = { marketId, from, to: range.to }
   const isComplete = isWhole(missingOf('fundingPeriods', range))
@@ -93,6 +93,12 @@ export function PeriodsTable({
                   : 'No funding period of this range is stored.'}
               </p>
             )}
+            {firstListed === null && due.size > 0 && due.size < rows.length && (
+              <p class="quiet">
+                The cumulative rate is the sum of {groupDigits(`${due.size}`)} of these{' '}
+                {groupDigits(`${rows.length}`)} periods: those that were paid and ended in this range.
+              </p>
+            )}
             {rows.length > 0 && (
               <TablePlace name="Table of funding periods">
                 <table class="periods">
@@ -110,6 +116,7 @@ export function PeriodsTable({
                         marketId={marketId}
                         period={period}
                         isLast={period === newest}
+                        endsLater={period.rate !== null && !due.has(period)}
                         estimate={estimateOf(period, estimate)}
                         expected={expectedLength(list)}
                         unit={unit}
@@ -184,10 +191,23 @@ function MissingPeriods({ older, newer, columns }: { older: bigint; newer: bigin
   )
 }
 
+/** What a rate is, before it. */
+function Tag({ text, title }: { text: string; title?: string }) {
+  return (
+    <>
+      <span class="tag" title={title}>
+        {text}
+      </span>{' '}
+    </>
+  )
+}
+
 type RowProps = {
   marketId: string
   period: Period
   isLast: boolean
+  /** Whether it was paid, but after the range: its rate is not in the cumulative one. */
+  endsLater: boolean
   estimate: FundingEstimate | null
   expected: bigint | null
   unit: Unit | null
@@ -197,7 +217,7 @@ type RowProps = {
   styles: readonly AmountStyle[]
 }
 
-function Row({ marketId, period, isLast, estimate, expected, unit, least, styles }: RowProps) {
+function Row({ marketId, period, isLast, endsLater, estimate, expected, unit, least, styles }: RowProps) {
   const { seq, start } = period
   const length = lengthOf(period)
   const rate = period.rate ?? estimate?.fundingRate ?? null
@@ -230,7 +250,14 @@ function Row({ marketId, period, isLast, estimate, expected, unit, least, styles
       ) : (
         <>
           <td class="figure-column">
-            {estimate !== null && <span class="tag">estimate</span>} <Rate text={rate} />
+            {estimate !== null && <Tag text="estimate" />}
+            {endsLater && (
+              <Tag
+                text="ended later"
+                title="It was paid after the end of this range: its rate is not in the cumulative rate."
+              />
+            )}
+            <Rate text={rate} />
             {estimate !== null && <AsOf time={estimate.at} />}
           </td>
           <td class="figure-column">

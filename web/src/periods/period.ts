@@ -135,3 +135,9 @@ export function within(periods: readonly Period[], { from, to }: { from: bigint;
     ({ start }, index) => start < to && (start >= from || endOf(periods, index, to) > from),
   )
 }
+
+/** Periods that overlap a range or are due in it: one that ends as the range begins is due, but does not overlap. */
+export function withinOrDue(periods: readonly Period[], range: { from: bigint; to: bigint }): Period[] {
+  const listed = new Set([...within(periods, range), ...dueWithin(periods, range)])
+  return periods.filter((period) => listed.has(period))
+}
