@@ -432,6 +432,17 @@ describe('the charts of the explorer', () => {
     await page.getByRole('heading', { name: 'Cumulative funding rate', exact: true }).waitFor()
     assert.equal(Number(await exactFigure(page, 'cumulative')), 0.001)
     assert.equal(await page.getByText('more than 5,000').count(), 0)
+    // A period that began long before the range is listed all the same, and so is one that ends as the range begins.
+    for (const [from, to, due, listed] of [
+      [20 * 3_600 + 1_800, 20 * 3_600 + 2_400, 'No payment was due', ['20']],
+      [20 * 3_600, 20 * 3_600 + 600, 'of 1 paid period that', ['20', '19']],
+      [20 * 3_600 - 300, 20 * 3_600 + 300, 'of 1 paid period that', ['20', '19']],
+    ] as const) {
+      await page.goto(`/?view=funding&from=${timeOf(from)}&to=${timeOf(to)}`)
+      await page.getByText(due).waitFor()
+      await settled(page)
+      assert.deepEqual(await page.locator('table.periods tbody th').allInnerTexts(), listed)
+    }
   })
 
   test('explain colours and patterns beneath, and in pictures with their unit and mode', async ({

@@ -61,11 +61,10 @@ export function useFunding(marketId: string, held: Range, range: ViewRange, vers
   })
   const [oldest] = newest.data?.list ?? []
   const older = newest.data?.more === true && oldest !== undefined && loaded.from < oldest.start
-  const wider = useQuery(
-    older ? subject : null,
-    (signal) => askPeriods(lyra, { marketId, ...ends }, MOST_PERIODS, signal),
-    { version: window, restMs: REST_MS },
-  )
+  const wider = useQuery(older ? subject : null, (signal) => askPeriodsOf(marketId, ends, signal), {
+    version: window,
+    restMs: REST_MS,
+  })
   const estimate = useQuery(marketId, (signal) => lyra.fundingEstimate(marketId, { signal }), {
     version: height,
   })
@@ -86,6 +85,14 @@ export function useFunding(marketId: string, held: Range, range: ViewRange, vers
     restMs: REST_MS,
   })
   return { series, auctions, newest, periods, estimate, byDay: byDay.current, days }
+}
+
+/** The periods of a range, with the one that ran when it begins. */
+async function askPeriodsOf(marketId: string, range: Range, signal: AbortSignal): Promise<Periods> {
+  const begun = await askPeriods(lyra, { marketId, ...range }, MOST_PERIODS, signal)
+  if (begun.more) return begun
+  const earlier = await askPeriods(lyra, { marketId, to: range.from }, 1, signal)
+  return { list: [...earlier.list, ...begun.list], more: earlier.more }
 }
 
 /** The range that is loaded, kept while the shown one moves in it. */
