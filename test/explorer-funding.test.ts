@@ -363,7 +363,7 @@ describe("the explorer's funding", () => {
     const chart = { ...data, periods: null, shades, decimals: 5 }
     assert.equal(
       textOf(render(ChartNotes, { data: chart, range, why: null, byDay: false })),
-      'Drawn from 1,437 external and 714 internal points: the last price and TWAP of each step, with a band from its lowest to its highest price. In auction from 2024-03-01 06:43:00 to 2024-03-01 06:43:06 and 20 earlier auctions: prices in an auction do not count towards TWAPs.',
+      'Drawn from 1,437 external and 714 internal points: the last price and TWAP of each step, with a band from its lowest to its highest price. Steps at the ends of the range count whole, and each point once: the table of data points lists it again for each later period into which it was carried over. In auction from 2024-03-01 06:43:00 to 2024-03-01 06:43:06 and 20 earlier auctions: prices in an auction do not count towards TWAPs.',
     )
   })
 

@@ -323,7 +323,9 @@ export function ChartNotes({ data, range, why, byDay }: ChartNotesProps) {
   return (
     <p class="notes" data-charts={CHARTS.length}>
       Drawn from {groupDigits(`${counts[0]}`)} external and {groupDigits(`${counts[1]}`)} internal points: the
-      last price and TWAP of each step, with a band from its lowest to its highest price.
+      last price and TWAP of each step, with a band from its lowest to its highest price. Steps at the ends of
+      the range count whole, and each point once: the table of data points lists it again for each later
+      period into which it was carried over.
       {byDay &&
         ` The range has more than ${groupDigits(`${MOST_BARS}`)} funding periods: rates are drawn in sums by day (UTC), from /api/v2/funding-rates.`}
       {auctions.length > 0 && (
