@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import type { MarketEvent } from '#core/events/event'
 import { PICTURE_FOLDER } from '../scripts/build-pictures.ts'
 import { takePictures } from '../scripts/explorer-pictures.ts'
@@ -117,7 +117,54 @@ const linesOf = (csv: Buffer) => csv.toString().trim().split(/\r?\n/)
 const background = (page: Page, selector: string) =>
   page.locator(selector).evaluate((element) => getComputedStyle(element).backgroundColor)
 
+/** A table's rows as they are shown, but for its figures, which are `#`, or `# %`. */
+function shownRows(table: HTMLTableElement): string[] {
+  const isShown = (element: Element) => getComputedStyle(element).display !== 'none'
+  return [...table.rows].filter(isShown).map((row) => {
+    const cells = [...row.cells].filter(isShown).map((cell) => {
+      let text = cell.innerText
+      for (const figure of cell.querySelectorAll('data')) {
+        const shown = figure.innerText
+        text = text.replace(shown, shown.endsWith('%') ? shown.replace(/[+-]?[\d,.]+/g, '#') : '#')
+      }
+      return text.replace(/\s+/g, ' ').trim()
+    })
+    return cells.join('\t')
+  })
+}
+
+/** What copying a table gives, by row. */
+async function copiedRows(page: Page, table: Locator): Promise<string[]> {
+  await table.evaluate((node) => getSelection()!.setBaseAndExtent(node, 0, node, node.childNodes.length))
+  await page.keyboard.press('Control+c')
+  return (await clipboard(page)).split('\n')
+}
+
+const withoutNumbers = (row: string) => row.replace(/[+-]?\d[\d,.]*/g, '#')
+
 describe('the layout of the explorer', () => {
+  test('copies tables as they are shown, at any width', async ({ openAt, openRecording }) => {
+    const month = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))
+    const recording = await openRecording(RECORDING)
+    for (const [page, path, ready] of [
+      ...Object.values(VIEWS).map(([path, ready]) => [month, path, ready] as const),
+      [recording, FUNDING, 'table.periods'] as const,
+    ]) {
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.goto(path)
+      await page.waitForSelector(ready)
+      for (const width of [1440, 390]) {
+        await page.setViewportSize({ width, height: 900 })
+        for (const table of await page.locator('table').all()) {
+          const shown = await table.evaluate(shownRows)
+          const copied = await copiedRows(page, table)
+          const name = `${path}, ${width}, ${await table.getAttribute('class')}`
+          assert.deepEqual(copied.map(withoutNumbers), shown.map(withoutNumbers), name)
+        }
+      }
+    }
+  })
+
   test('fits every width in both themes without violations of axe-core, with a link and CSV on each view', async ({
     openAt,
   }) => {
