@@ -147,7 +147,7 @@ describe("the explorer's funding", () => {
     const all = render(Cumulative, { periods: periods.list, range, areAll: true, payments: UNASKED })
     assert.equal(
       textOf(all),
-      'Cumulative +58.9837 % of 28 paid periods that ended in this range +743,449.29 % a year since 2024-03-01 06:00 UTC',
+      'Cumulative +58.9837 % of 28 periods that ended in this range +743,449.29 % a year since 2024-03-01 06:00 UTC',
     )
     assert.deepEqual(
       ['last-rate', 'last-payment', 'estimate-rate', 'estimate-payment', 'cumulative'].map(
@@ -284,7 +284,7 @@ describe("the explorer's funding", () => {
       table: tableOf(LIVE_MARKET, madeFunding({ periods: { list, more: false }, range })),
     })
     const shown = shownIn({ from: at(20), to: at(35) })
-    assertSays(shown.figure, 'Cumulative +2.0000 % of 2 paid periods that ended in this range')
+    assertSays(shown.figure, 'Cumulative +2.0000 % of 2 periods that ended in this range')
     assertSays(
       textOf(shown.table),
       'The cumulative rate is the sum of 2 of these 4 periods: those that were paid and ended in this range.',
@@ -301,10 +301,10 @@ describe("the explorer's funding", () => {
     )
     assertSays(texts[0]!, 'ended later +1.0000 %')
     const one = shownIn({ from: at(31), to: at(41) })
-    assertSays(one.figure, 'Cumulative +1.0000 % of 1 paid period that ended in this range')
+    assertSays(one.figure, 'Cumulative +1.0000 % of 1 period that ended in this range')
     // Without a difference nothing is explained.
     const same = shownIn({ from: at(31), to: at(51) })
-    assertSays(same.figure, 'of 2 paid periods')
+    assertSays(same.figure, 'of 2 periods')
     assert.doesNotMatch(textOf(same.table), /cumulative rate|ended later/)
     const none = shownIn({ from: at(41), to: at(45) })
     assertSays(none.figure, 'Cumulative No payment was due in this range')

@@ -463,7 +463,7 @@ describe('the charts of the explorer', () => {
     await page.getByRole('heading', { name: 'Funding rates, sum of each day' }).waitFor()
     await page.getByText('more than 1,500 funding periods: rates are drawn in sums by day').waitFor()
     // Figures are of all periods, those that are not listed too.
-    await page.getByText('of 5,200 paid periods that ended in this range').waitFor()
+    await page.getByText('of 5,200 periods that ended in this range').waitFor()
     assert.equal(Number(await exactFigure(page, 'cumulative')), 0.52)
     assert.equal(await exactFigure(page, 'position-total'), '-520000')
     // At the start of the last bucket.
@@ -475,15 +475,15 @@ describe('the charts of the explorer', () => {
     assert.equal(linesOf((await downloadBy(csv)).bytes).length, count + 1)
     // A short range in the past is complete, and drawn period by period.
     await page.goto(`/?view=funding&bars=cumulative&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
-    await page.getByText('of 10 paid periods that ended in this range').waitFor()
+    await page.getByText('of 10 periods that ended in this range').waitFor()
     await page.getByRole('heading', { name: 'Cumulative funding rate', exact: true }).waitFor()
     assert.equal(Number(await exactFigure(page, 'cumulative')), 0.001)
     assert.equal(await page.getByText('more than 5,000').count(), 0)
     // A period that began long before the range is listed all the same, and so is one that ends as the range begins.
     for (const [from, to, due, listed] of [
       [20 * 3_600 + 1_800, 20 * 3_600 + 2_400, 'No payment was due', ['20']],
-      [20 * 3_600, 20 * 3_600 + 600, 'of 1 paid period that', ['20', '19']],
-      [20 * 3_600 - 300, 20 * 3_600 + 300, 'of 1 paid period that', ['20', '19']],
+      [20 * 3_600, 20 * 3_600 + 600, 'of 1 period that', ['20', '19']],
+      [20 * 3_600 - 300, 20 * 3_600 + 300, 'of 1 period that', ['20', '19']],
     ] as const) {
       await page.goto(`/?view=funding&from=${timeOf(from)}&to=${timeOf(to)}`)
       await page.getByText(due).waitFor()

@@ -97,7 +97,7 @@ test('the funding of a range without its blocks is not said to be none', async (
 
   await page.goto(`${funding}&span=30d`)
   await page.waitForSelector('[data-figure="cumulative"]')
-  assert.match(await mainText(page), /of [\d,]+ paid periods that ended in this range and are stored/)
+  assert.match(await mainText(page), /of [\d,]+ periods that ended in this range and are stored/)
   assert.match(await missingOn(page, 'main'), /1,500 to 1,700 .* and 2,900 to 2,910/)
   const rows = page.locator('table.periods tbody tr')
   await page.getByRole('button', { name: /^All \d+ stored periods of this range$/ }).click()

@@ -106,7 +106,7 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
     >
       {isKnown && count > 0 && (
         <span class="figure-more">
-          of {groupDigits(`${count}`)} paid {count === 1 ? 'period' : 'periods'} that ended in this range
+          of {groupDigits(`${count}`)} {count === 1 ? 'period' : 'periods'} that ended in this range
           {isComplete ? '' : ' and are stored'}
         </span>
       )}
