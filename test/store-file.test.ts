@@ -16,13 +16,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createBatch } from '#core/model/batch'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { TABLES } from '#core/store/schema/tables'
-import { StoreError } from '#core/store/store'
+import { StoreError, StoreUnavailableError } from '#core/store/store'
 import { assertSays } from './fixtures/assert-says.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { fileOf, joinRecords, markedBlocks, recordsOf } from './fixtures/event-stream.ts'
@@ -46,6 +47,7 @@ import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, keptLog, serve } from './fixtures/service.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { heightIn, openReader, openStore, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
+import { removeAfterLook } from './fixtures/vanishing-file.ts'
 
 /** For SQLite only. */
 const options = { skip: !STORE_KINDS.some(({ name }) => name === 'sqlite') }
@@ -407,6 +409,100 @@ describe('a store file that changes under a service', options, () => {
     assert.match(stderr, /^lyra: [^\n]*lyra\.db: the store was deleted or replaced while in use[^\n]*\n$/)
     assert.ok(!existsSync(path('lyra.db')))
   })
+})
+
+/** What commands and a service do with a store beside its writer. */
+const USES: [what: string, use: (store: string) => Promise<unknown>][] = [
+  ['read', heightIn],
+  [
+    'read in a snapshot',
+    async (store) => {
+      const reader = await openStore(store).openReader()
+      try {
+        await (await reader.openSnapshot()).close()
+      } finally {
+        await reader.close()
+      }
+    },
+  ],
+  ['read by table', async (store) => (await openStore(store).openTableReader()).close()],
+  [
+    'changed beside a writer',
+    async (store) => {
+      const upkeep = await openStore(store).openUpkeep()
+      try {
+        await upkeep.read({ text: 'select 1', values: [] })
+      } finally {
+        await upkeep.close()
+      }
+    },
+  ],
+  ['asked for its schema', (store) => openStore(store).schemaVersion()],
+  ['inspected', (store) => openStore(store).inspect()],
+  ['checked', (store) => openStore(store).checkDatabase()],
+  ['copied', (store) => openStore(store).backup!(`${dirname(store)}/copy`, { force: true })],
+]
+
+describe('a store that is removed between a look at it and its use', options, () => {
+  /** Tries each moment, with a store that was closed and one that was killed, of which one file is removed or all. */
+  async function tryEach(
+    t: TestContext,
+    work: (store: string, when: string, isLastLook: () => boolean) => Promise<void>,
+  ): Promise<void> {
+    for (const isKilled of [false, true]) {
+      const from = storeFolder(t)
+      if (isKilled) await leaveLog(from.path('lyra.db'), from.path('more.evts'))
+      for (const endings of [[''], ['', '-wal', '-shm', '-lock', '-writer']]) {
+        for (let step = 1, isRemoved = true; isRemoved; step++) {
+          const store = join(temporaryFolder(t), 'lyra.db')
+          cpSync(from.folder, dirname(store), { recursive: true })
+          const files = endings.map((ending) => `${store}${ending}`)
+          const when = `look ${step}, ${isKilled ? 'killed' : 'closed'}, ${files.length} files`
+          isRemoved = await removeAfterLook(files, step, (looks) => work(store, when, () => looks() === step))
+          assert.ok(isRemoved || step > 3, 'looks are counted')
+        }
+      }
+    }
+  }
+
+  test('is written to no more by its writer, which says so', async (t) => {
+    await tryEach(t, async (store, when, isLastLook) => {
+      const said = `${store}: the store was deleted or replaced while in use; nothing more is written. Restart`
+      const notices: string[] = []
+      const commitTwice = async () => {
+        const writer = await openStore(store).openWriter({ onNotice: (notice) => notices.push(notice) })
+        try {
+          const coverage = await writer.coverage()
+          // Removed before it was opened: a new one was created.
+          if (coverage === null) return
+          for (let commit = 0; commit < 2; commit++) {
+            await writer.commit(createBatch(), coverage)
+            assert.ok(isLastLook() || existsSync(store), `${when}: the commit is in no file`)
+          }
+        } finally {
+          await writer.close()
+        }
+      }
+      await commitTwice().catch((error) => assert.equal(`${error}`, `StoreError: ${said}`, when))
+      assert.deepEqual(notices, [], when)
+    })
+  })
+
+  for (const [what, use] of USES) {
+    test(`is missing, and not created, when it is ${what}`, async (t) => {
+      await tryEach(t, async (store, when) => {
+        try {
+          await use(store)
+        } catch (error) {
+          assert.ok(
+            error instanceof StoreError || error instanceof StoreUnavailableError,
+            `${when}: ${error}`,
+          )
+          assert.match(error.message, /^[^ ]*lyra\.db: (no such file|the store was deleted)/, when)
+        }
+      })
+    })
+  }
 })
 
 describe('a WAL left beside a store', options, () => {

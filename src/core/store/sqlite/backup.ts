@@ -70,8 +70,8 @@ function refuseFile(path: string, file: string, force: boolean): void {
     if (!existsSync(dirname(file))) throw new StoreError(`${file}: the folder does not exist`)
     return
   }
-  const store = statSync(path)
-  if (stats.dev === store.dev && stats.ino === store.ino) {
+  const store = statSync(path, { throwIfNoEntry: false })
+  if (stats.dev === store?.dev && stats.ino === store.ino) {
     throw new StoreError(`${file}: this is the store itself; name another file`)
   }
   if (!stats.isFile()) throw new StoreError(`${file}: exists and is not a regular file; name another one`)

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import type { KeyValue } from '../../model/resource.ts'
 import { refuseOlderVersion, refuseUnknownVersion } from '../schema-version.ts'
 import { StoreError, StoreOutdatedError } from '../store.ts'
@@ -37,10 +38,13 @@ export function openForReading(
   isOldAllowed = false,
   maxTextBytes?: number,
 ): Connection {
-  if (!existsSync(path)) throw new StoreOutdatedError(path, NO_FILE)
-  return openConnection(path, { readOnly: true, maxTextBytes }, (connection) => {
-    connection.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
-    if (!isOldAllowed || connection.schemaVersion() === 0) connection.refuseOutdated()
+  const open = () =>
+    openConnection(path, { readOnly: true, maxTextBytes }, (connection) => {
+      connection.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
+      if (!isOldAllowed || connection.schemaVersion() === 0) connection.refuseOutdated()
+    })
+  return ifThere(path, open, () => {
+    throw new StoreOutdatedError(path, NO_FILE)
   })
 }
 
@@ -50,13 +54,30 @@ export function openForReading(
  * @throws {StoreError} for a file that is missing, is not Lyra's, has another schema version, or cannot be written to.
  */
 export function openForWriting(path: string): Connection {
-  if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-  return openConnection(path, {}, (connection) => connection.refuseOutdated())
+  const open = () => openConnection(path, {}, (connection) => connection.refuseOutdated())
+  return ifThere(path, open, () => {
+    throw new StoreError(`${path}: no such file`)
+  })
+}
+
+/**
+ * The result of `work`, which needs a file and creates none. If it fails and there is no file, that of `otherwise`: the file
+ * is looked at afterwards, because it may be removed at any moment.
+ */
+export function ifThere<Result>(path: string, work: () => Result, otherwise: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (existsSync(path)) throw error
+    return otherwise()
+  }
 }
 
 /** `isAlone`: no other connection can open the file. */
 type ConnectionMode = {
   readOnly?: boolean
+  /** Whether a missing file is created. */
+  mayCreate?: boolean
   isAlone?: boolean
   /** Maximum bytes of a text, in the file or as a result. SQLite refuses a statement with a longer one. */
   maxTextBytes?: number | undefined
@@ -76,6 +97,8 @@ export function openConnection(
       return connection
     } catch (error) {
       connection.close()
+      // Without its file SQLite fails in many ways.
+      if (!mode.readOnly) connection.refuseOtherFile()
       throw error
     }
   })
@@ -95,15 +118,18 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>()
 
   /** @throws {StoreError} for a folder, and for a WAL that belongs to another file; otherwise SQLite's errors. */
-  constructor(path: string, { readOnly = false, isAlone = false, maxTextBytes }: ConnectionMode) {
+  constructor(
+    path: string,
+    { readOnly = false, mayCreate = false, isAlone = false, maxTextBytes }: ConnectionMode,
+  ) {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
       throw new StoreError(`${path}: is a folder; name a file in it with --store`)
     }
     checkWal(path)
-    if (!readOnly) createPrivately(path)
+    if (mayCreate) createPrivately(path)
     this.path = path
     this.#isAlone = isAlone
-    this.#database = new DatabaseSync(path, {
+    this.#database = new DatabaseSync(readOnly || mayCreate ? path : existing(path), {
       readOnly,
       timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS,
       ...(maxTextBytes !== undefined && { limits: { length: maxTextBytes } }),
@@ -231,6 +257,18 @@ export class Connection {
     refuseOlderVersion(SQLITE_SCHEMA, this.schemaVersion(), this.path)
   }
 
+  /**
+   * Checks that the path still names the file that was opened.
+   *
+   * @throws {StoreError} if it does not.
+   */
+  refuseOtherFile(): void {
+    if (this.isInPlace) return
+    throw new StoreError(
+      `${this.path}: the store was deleted or replaced while in use; nothing more is written. Restart`,
+    )
+  }
+
   /** Closes the connection and undoes a transaction in progress. No effect if it is closed. */
   close(): void {
     if (this.#database.isOpen) this.#database.close()
@@ -282,6 +320,13 @@ export class Connection {
   #pragma(name: string): number {
     return Number(Object.values(this.#database.prepare(`pragma ${name}`).get()!)[0])
   }
+}
+
+/** The location of a file that SQLite opens for writing but does not create. */
+function existing(path: string): URL {
+  const location = pathToFileURL(path)
+  location.searchParams.set('mode', 'rw')
+  return location
 }
 
 /** Creates a file that only its owner may read, unless it exists. SQLite gives the WAL the same mode. */

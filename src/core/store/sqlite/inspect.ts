@@ -1,11 +1,12 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
-import { type Connection, openForReading } from './connection.ts'
+import { type Connection, ifThere, openForReading } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
 import { schemaVersionIn } from './migrate.ts'
+import { realPathOf } from './real-path.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { shortenWal } from './shorten-wal.ts'
 import { isLocked, readWriter } from './writer-lock.ts'
@@ -15,10 +16,13 @@ const FILE_ENDINGS = ['', '-wal', '-shm']
 
 /** Reads the facts of a store in a file. */
 export function inspectSqlite(path: string): StoreFacts {
-  const schemaVersion = withSqliteErrors(path, () => {
-    if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-    return schemaVersionIn(path)
-  })
+  const schemaVersion = ifThere(
+    path,
+    () => withSqliteErrors(path, () => schemaVersionIn(path)),
+    () => {
+      throw new StoreError(`${path}: no such file`)
+    },
+  )
   if (schemaVersion === 0) throw new StoreError(`${path}: the file contains no store`)
   const hasWriter = isLocked(path)
   return {
@@ -32,7 +36,7 @@ export function inspectSqlite(path: string): StoreFacts {
 }
 
 function sizeOf(path: string): number {
-  const file = realpathSync(path)
+  const file = realPathOf(path)
   return FILE_ENDINGS.reduce(
     (sum, ending) => sum + (statSync(`${file}${ending}`, { throwIfNoEntry: false })?.size ?? 0),
     0,

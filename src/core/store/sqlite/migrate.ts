@@ -26,7 +26,7 @@ const SERIES_BYTES = 320
  * @throws {StoreError} as {@link openForWriting}, and if the disk has too little free space.
  */
 export function openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
-  return openConnection(path, {}, (connection) => migrate(connection, onNotice))
+  return openConnection(path, { mayCreate: true }, (connection) => migrate(connection, onNotice))
 }
 
 /**
@@ -34,7 +34,7 @@ export function openMigrated(path: string, onNotice: (message: string) => void =
  * so there is no journal.
  */
 export function openAlone(path: string): Connection {
-  return openConnection(path, { isAlone: true }, (connection) => {
+  return openConnection(path, { mayCreate: true, isAlone: true }, (connection) => {
     migrate(connection, () => {})
     connection.exec('pragma journal_mode = memory; pragma synchronous = off')
   })

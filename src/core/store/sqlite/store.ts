@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { StoreAdmin } from '../store.ts'
 import { backupSqlite } from './backup.ts'
+import { ifThere } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
 import { openMigrated, schemaVersionToWrite } from './migrate.ts'
@@ -23,7 +23,11 @@ export function sqliteStore(path: string): StoreAdmin {
     openWriter: (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),
     schemaVersion: async () =>
-      existsSync(path) ? withSqliteErrors(path, () => schemaVersionToWrite(path)) : 0,
+      ifThere(
+        path,
+        () => withSqliteErrors(path, () => schemaVersionToWrite(path)),
+        () => 0,
+      ),
     migrate: async (onNotice) => openMigrated(path, onNotice).closeWritten(),
     openTableReader: async () => openSqliteTableReader(path),
     openUpkeep: async () => openSqliteUpkeep(path),

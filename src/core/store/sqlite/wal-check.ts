@@ -1,10 +1,11 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { flushFile, flushFolder } from '../../concurrency/flush.ts'
 import { StoreError } from '../store.ts'
 import { SQLITE_READONLY_ROLLBACK } from './errors.ts'
+import { realPathOf } from './real-path.ts'
 
 /*
  * Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it
@@ -34,7 +35,7 @@ const NO_SUCH_TABLE = 1
 
 /** The path of the WAL, which SQLite puts beside the file itself, not beside a link to it. */
 function logPath(path: string): string {
-  return `${realpathSync(path)}-wal`
+  return `${realPathOf(path)}-wal`
 }
 
 /** Whether there may be commits that are only in the WAL. */
@@ -55,7 +56,12 @@ export function walBytes(path: string): number {
 export function flushWal(path: string): void {
   if (!hasWal(path)) return
   const log = logPath(path)
-  flushFile(log)
+  try {
+    flushFile(log)
+  } catch (error) {
+    // It has been removed since, with the store.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
   flushFolder(dirname(log))
 }
 
@@ -71,18 +77,30 @@ export function flushWal(path: string): void {
  */
 export function checkWal(path: string): void {
   if (!hasWal(path)) return
-  for (let attempt = 0; attempt < CHECK_ATTEMPTS; attempt++) {
-    const own = readFileState(path, 'without log')
-    const withWal = readFileState(path, 'with WAL')
-    if (withWal === null || belongs(own, withWal)) return
-    // If the row can be read, it tells at once whether it is another store, however large the file is.
-    if (own === null && !isComplete(path)) return
+  try {
+    if (isOwnWal(path)) return
+  } catch (error) {
+    // If it has been removed since, whoever opens it next finds that out.
+    if (!existsSync(path)) return
+    throw error
   }
   throw new StoreError(
     `${logPath(path)} belongs to a different database: ${path} was replaced or restored while its -wal and -shm files ` +
       'were left behind. Stop every program that uses it, and make a copy of all three files. Then restore the original ' +
       `${path}, or delete its -wal and -shm files, with which the commits in them are lost`,
   )
+}
+
+/** Whether a file and the WAL beside it belong together. */
+function isOwnWal(path: string): boolean {
+  for (let attempt = 0; attempt < CHECK_ATTEMPTS; attempt++) {
+    const own = readFileState(path, 'without log')
+    const withWal = readFileState(path, 'with WAL')
+    if (withWal === null || belongs(own, withWal)) return true
+    // If the row can be read, it tells at once whether it is another store, however large the file is.
+    if (own === null && !isComplete(path)) return true
+  }
+  return false
 }
 
 /** Whether a file belongs to its WAL. A new file is empty: all data are in its first WAL. */
@@ -129,7 +147,7 @@ function isComplete(path: string): boolean {
 }
 
 function openUnchanged(path: string, how: 'with WAL' | 'without log'): DatabaseSync {
-  const location = pathToFileURL(realpathSync(path))
+  const location = pathToFileURL(realPathOf(path))
   if (how === 'without log') location.searchParams.set('immutable', '1')
   return new DatabaseSync(location, { readOnly: true, timeout: LOCK_WAIT_MS, defensive: false })
 }

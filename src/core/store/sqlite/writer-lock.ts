@@ -1,12 +1,10 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fchownSync,
   lstatSync,
   openSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   writeSync,
@@ -14,6 +12,7 @@ import {
 import { hostname } from 'node:os'
 import { isFileLocked, lockFile } from '../../concurrency/file-lock.ts'
 import type { WriterProcess } from '../inspection.ts'
+import { realPathOf } from './real-path.ts'
 
 /** Locks a store for writing. Returns the function that unlocks it; null if another writer has locked it. */
 export function tryLock(path: string, onFault: (error: Error) => void): (() => void) | null {
@@ -72,9 +71,9 @@ export function readWriter(path: string): WriterProcess | null {
   }
 }
 
-const writerNameOf = (path: string) => `${existsSync(path) ? realpathSync(path) : path}-writer`
+const writerNameOf = (path: string) => `${realPathOf(path)}-writer`
 
-const lockOf = (path: string) => `${existsSync(path) ? realpathSync(path) : path}-lock`
+const lockOf = (path: string) => `${realPathOf(path)}-lock`
 
 /** The notice of a store that cannot be locked. */
 export const describeLockFault = (path: string, { message }: Error) =>
@@ -91,15 +90,18 @@ function createOwnedLike(store: string, path: string, content = ''): void {
     descriptor = openSync(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    if (process.geteuid?.() === 0 && lstatSync(path).isSymbolicLink()) throw new Error('it is a link')
+    if (process.geteuid?.() !== 0) return
+    const existing = lstatSync(path, { throwIfNoEntry: false })
+    if (existing?.isSymbolicLink()) throw new Error('it is a link')
+    // It has been removed since.
+    if (existing === undefined) createOwnedLike(store, path, content)
     return
   }
   try {
     // By descriptor, because the name may lead elsewhere by now.
     writeSync(descriptor, content)
-    if (process.geteuid?.() !== 0 || !existsSync(store)) return
-    const { uid, gid } = statSync(store)
-    fchownSync(descriptor, uid, gid)
+    const owner = process.geteuid?.() === 0 ? statSync(store, { throwIfNoEntry: false }) : undefined
+    if (owner !== undefined) fchownSync(descriptor, owner.uid, owner.gid)
   } finally {
     closeSync(descriptor)
   }

@@ -97,18 +97,22 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   function write(work: () => void): void {
     try {
       withSqliteErrors(path, () => {
-        refuseOtherFile()
+        connection.refuseOtherFile()
         if (keepWalShort()) stored.walFrom = stored.commits
         connection.transaction('immediate', () => {
           refuseOtherWriter()
           work()
           connection.run(COUNT_COMMIT, [stored.walFrom])
         })
+        // If it has been removed meanwhile, nobody can read this commit.
+        connection.refuseOtherFile()
       })
       stored.commits += 1n
     } catch (error) {
       markets.clear()
       builder.clear()
+      // Without its file SQLite fails in many ways.
+      connection.refuseOtherFile()
       throw error
     }
   }
@@ -140,13 +144,6 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
       return
     }
     throw new StoreError(`${path}: another program writes to this store; stop it, or let it finish first`)
-  }
-
-  function refuseOtherFile(): void {
-    if (connection.isInPlace) return
-    throw new StoreError(
-      `${path}: the store was deleted or replaced while in use; nothing more is written. Restart`,
-    )
   }
 
   return { coverage, commit, buildSeries, close: async () => connection.closeWritten() }
