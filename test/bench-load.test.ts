@@ -6,6 +6,7 @@ import { figuresIn } from '../bench/against.ts'
 import { figure, formatFigures } from '../bench/figures.ts'
 import { measureLoad } from '../bench/load.ts'
 import { coldTargets } from '../bench/pages.ts'
+import { seriesTargets } from '../bench/series.ts'
 import { metricsOf, send } from './fixtures/http.ts'
 import { openServer } from './fixtures/port.ts'
 import { serve, storeOf } from './fixtures/service.ts'
@@ -83,6 +84,30 @@ for (const [path, first] of [
     assert.equal(await coldTargets(base, `${path}?pagination.first=5000`), null)
   })
 }
+
+test('series of a benchmark have the same number of buckets and points, and none are the same', () => {
+  const targets = seriesTargets(1_000n, 100_000n, 20)
+  assert.equal(targets.length, 20)
+  const ranges = targets.map((target) => {
+    const { searchParams } = new URL(target, 'http://bench.test')
+    const [start, end] = ['start', 'end'].map((name) =>
+      BigInt(searchParams.get(`dateRange.${name}Timestamp`)!),
+    )
+    return {
+      start: start! / 1_000_000_000n,
+      end: end! / 1_000_000_000n,
+      buckets: searchParams.get('buckets'),
+    }
+  })
+  // 100,000 seconds in at most 500 buckets: five minutes each.
+  assert.deepEqual(
+    ranges,
+    Array.from({ length: 20 }, (_, turn) => {
+      const start = 1_000n + 300n * BigInt(turn)
+      return { start, end: start + 100_000n, buckets: '500' }
+    }),
+  )
+})
 
 test("figures are read from a benchmark's last table, as ratios if they have a limit", () => {
   const limit = { name: 'from memory', value: 28_000 }
