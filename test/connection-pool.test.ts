@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { ConnectionPool } from '#core/store/postgres/connection-pool'
 
-/** Longer than a shared connection may take for a read before others are opened. */
-const LATE_MS = 15
+/** How long a shared connection may take for a read before others are opened. */
+const LATE_MS = 10
 
 /** A connection that answers nothing by itself. */
 class FakeClient extends EventEmitter {
@@ -26,8 +26,14 @@ class FakeClient extends EventEmitter {
 
 type Read = { on: number | null; end(): void; fail(error: Error): void; result: Promise<void> }
 
-/** A pool of connections that open at once, unless the server has too many. */
-function createPool({ most = 4, mostShared = 2, serverLimit = 100 } = {}) {
+/**
+ * A pool of connections that open at once, unless the server has too many. Time passes only by `pass`: however long the test
+ * takes, no read is late by itself.
+ */
+function createPool(t: TestContext, { most = 4, mostShared = 2, serverLimit = 100 } = {}) {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   const clients: FakeClient[] = []
   const limits: number[] = []
   let limit = serverLimit
@@ -67,6 +73,10 @@ function createPool({ most = 4, mostShared = 2, serverLimit = 100 } = {}) {
     setServerLimit: (value: number) => {
       limit = value
     },
+    pass: (ms: number) => {
+      now += ms
+      t.mock.timers.tick(ms)
+    },
   }
 }
 
@@ -78,18 +88,24 @@ async function settled(): Promise<void> {
 const placesOf = (reads: readonly Read[]) => reads.map(({ on }) => on)
 
 describe('A pool of connections', () => {
-  test('opens one connection for any number of shared reads that are quick', async () => {
-    const { shared, clients } = createPool()
+  test('opens one connection for any number of shared reads that are quick', async (t) => {
+    const { shared, clients } = createPool(t)
     const reads = Array.from({ length: 20 }, shared)
     await settled()
     assert.deepEqual(new Set(placesOf(reads)), new Set([1]))
     assert.equal(clients.length, 1)
   })
 
-  test('opens another one while the first is late, and goes back to it once it keeps up', async () => {
-    const { shared } = createPool()
+  test('opens another one while the first is late, and goes back to it once it keeps up', async (t) => {
+    const { shared, pass } = createPool(t)
     const late = shared()
-    await sleep(LATE_MS)
+    pass(LATE_MS - 1)
+    const beside = shared()
+    await settled()
+    assert.equal(beside.on, 1, 'it is not late yet')
+    beside.end()
+    await beside.result
+    pass(1)
     const second = shared()
     await settled()
     assert.deepEqual(placesOf([late, second]), [1, 2])
@@ -100,21 +116,21 @@ describe('A pool of connections', () => {
     assert.equal(third.on, 1)
   })
 
-  test('opens no more shared connections than it may, and takes the one with the fewest reads then', async () => {
-    const { shared, clients } = createPool({ most: 10, mostShared: 2 })
+  test('opens no more shared connections than it may, and takes the one with the fewest reads then', async (t) => {
+    const { shared, clients, pass } = createPool(t, { most: 10, mostShared: 2 })
     const first = [shared(), shared()]
-    await sleep(LATE_MS)
+    pass(LATE_MS)
     const second = shared()
     await settled()
-    await sleep(LATE_MS)
+    pass(LATE_MS)
     const third = shared()
     await settled()
     assert.deepEqual(placesOf([...first, second, third]), [1, 1, 2, 2])
     assert.equal(clients.length, 2)
   })
 
-  test('gives an exclusive read a connection of its own, and leaves one for shared reads', async () => {
-    const { shared, exclusive } = createPool()
+  test('gives an exclusive read a connection of its own, and leaves one for shared reads', async (t) => {
+    const { shared, exclusive } = createPool(t)
     const [alone, beside] = [exclusive(), shared()]
     await settled()
     assert.deepEqual(placesOf([alone, beside]), [1, 2])
@@ -123,10 +139,10 @@ describe('A pool of connections', () => {
     assert.equal(further.on, 2)
   })
 
-  test('shares a connection no more that an exclusive read waits for, and starts it once earlier reads are done', async () => {
-    const { shared, exclusive } = createPool({ most: 2, mostShared: 1 })
+  test('shares a connection no more that an exclusive read waits for, and starts it once earlier reads are done', async (t) => {
+    const { shared, exclusive, pass } = createPool(t, { most: 2, mostShared: 1 })
     const early = shared()
-    await sleep(LATE_MS)
+    pass(LATE_MS)
     // The second connection is the last one, and is exclusive; the first one stays for shared reads.
     const alone = exclusive()
     await settled()
@@ -141,10 +157,10 @@ describe('A pool of connections', () => {
     await Promise.all([early.result, later.result])
   })
 
-  test('lets an exclusive read wait for the reads of a busy connection when no further one can be opened', async () => {
-    const { shared, exclusive, setServerLimit } = createPool({ most: 4, mostShared: 2 })
+  test('lets an exclusive read wait for the reads of a busy connection when no further one can be opened', async (t) => {
+    const { shared, exclusive, setServerLimit, pass } = createPool(t, { most: 4, mostShared: 2 })
     const first = shared()
-    await sleep(LATE_MS)
+    pass(LATE_MS)
     const second = shared()
     await settled()
     assert.deepEqual(placesOf([first, second]), [1, 2])
@@ -163,8 +179,8 @@ describe('A pool of connections', () => {
     assert.notEqual(beside.on, refused.on)
   })
 
-  test('never takes the last connection of shared reads when no further one can be opened', async () => {
-    const { shared, exclusive } = createPool({ most: 4, mostShared: 1, serverLimit: 2 })
+  test('never takes the last connection of shared reads when no further one can be opened', async (t) => {
+    const { shared, exclusive } = createPool(t, { most: 4, mostShared: 1, serverLimit: 2 })
     const [alone, beside] = [exclusive(), shared()]
     await settled()
     assert.deepEqual(placesOf([alone, beside]), [1, 2])
@@ -179,8 +195,8 @@ describe('A pool of connections', () => {
     assert.equal(waits.on, 1)
   })
 
-  test('serves exclusive reads that wait in their order, as many at a time as there are connections for them', async () => {
-    const { exclusive } = createPool({ most: 4, mostShared: 2 })
+  test('serves exclusive reads that wait in their order, as many at a time as there are connections for them', async (t) => {
+    const { exclusive } = createPool(t, { most: 4, mostShared: 2 })
     const reads = Array.from({ length: 5 }, exclusive)
     await settled()
     assert.deepEqual(placesOf(reads), [1, 2, null, null, null])
@@ -192,33 +208,37 @@ describe('A pool of connections', () => {
     assert.deepEqual(placesOf(reads), [1, 2, 2, 1, null])
   })
 
-  test('goes on with the open connections if the server has too many, says so, and tries again after a second', async () => {
-    const { shared, clients, limits, setServerLimit } = createPool({ most: 4, mostShared: 4, serverLimit: 1 })
+  test('goes on with the open connections if the server has too many, says so, and tries again after a second', async (t) => {
+    const { shared, clients, limits, setServerLimit, pass } = createPool(t, {
+      most: 4,
+      mostShared: 4,
+      serverLimit: 1,
+    })
     const first = shared()
-    await sleep(LATE_MS)
+    pass(LATE_MS)
     const second = shared()
     await settled()
     assert.deepEqual(placesOf([first, second]), [1, 1])
     assert.deepEqual(limits, [1])
     setServerLimit(2)
-    await sleep(LATE_MS)
+    pass(LATE_MS)
     shared()
     await settled()
     assert.equal(clients.length, 1, 'no further connection is tried within a second')
-    await sleep(1_000)
+    pass(1_000)
     const later = shared()
     await settled()
     assert.equal(later.on, 2)
   })
 
-  test('passes on that the server has too many if no connection is open', async () => {
-    const { shared, limits } = createPool({ serverLimit: 0 })
+  test('passes on that the server has too many if no connection is open', async (t) => {
+    const { shared, limits } = createPool(t, { serverLimit: 0 })
     await assert.rejects(shared().result, { code: '53300' })
     assert.deepEqual(limits, [0])
   })
 
-  test('replaces a connection that is lost, whether a read notices or not', async () => {
-    const { shared, clients } = createPool()
+  test('replaces a connection that is lost, whether a read notices or not', async (t) => {
+    const { shared, clients } = createPool(t)
     const failed = shared()
     await settled()
     failed.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
@@ -234,8 +254,8 @@ describe('A pool of connections', () => {
     assert.equal(third.on, 3)
   })
 
-  test('keeps a shared connection after an error of a statement, and closes an exclusive one', async () => {
-    const { shared, exclusive, clients } = createPool()
+  test('keeps a shared connection after an error of a statement, and closes an exclusive one', async (t) => {
+    const { shared, exclusive, clients } = createPool(t)
     const refused = shared()
     await settled()
     refused.fail(Object.assign(new Error('no such table'), { code: '42P01', severity: 'ERROR' }))
@@ -251,26 +271,19 @@ describe('A pool of connections', () => {
     assert.equal(next.on, 2)
   })
 
-  /** Time passes only by `tick`. */
-  const withoutTime = (t: TestContext) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
-    return (ms: number) => t.mock.timers.tick(ms)
-  }
-
   test('refuses a read that has waited for five seconds', async (t) => {
-    const tick = withoutTime(t)
-    const { exclusive } = createPool({ most: 2, mostShared: 1 })
+    const { exclusive, pass } = createPool(t, { most: 2, mostShared: 1 })
     const [runs, waits] = [exclusive(), exclusive()]
     await settled()
     assert.deepEqual(placesOf([runs, waits]), [1, null])
-    tick(4_999)
+    pass(4_999)
     await settled()
     runs.end()
     await settled()
     assert.equal(waits.on, 1, 'it gets the connection in the last moment')
     const late = exclusive()
     await settled()
-    tick(5_000)
+    pass(5_000)
     await assert.rejects(late.result, { code: '53300', message: 'no connection is free' })
     // One that has given up is served no more.
     waits.end()
@@ -282,13 +295,12 @@ describe('A pool of connections', () => {
   })
 
   test('closes a connection that was exclusive and idle for ten seconds, beyond those that are shared', async (t) => {
-    const tick = withoutTime(t)
-    const { exclusive, clients } = createPool({ most: 4, mostShared: 1 })
+    const { exclusive, clients, pass } = createPool(t, { most: 4, mostShared: 1 })
     const reads = [exclusive(), exclusive()]
     await settled()
     for (const read of reads) read.end()
     await settled()
-    tick(9_999)
+    pass(9_999)
     assert.deepEqual(
       clients.map(({ isEnded }) => isEnded),
       [false, false],
@@ -297,12 +309,12 @@ describe('A pool of connections', () => {
     await settled()
     again.end()
     await settled()
-    tick(1)
+    pass(1)
     assert.deepEqual(
       clients.map(({ isEnded }) => isEnded),
       [false, true],
     )
-    tick(10_000)
+    pass(10_000)
     assert.deepEqual(
       clients.map(({ isEnded }) => isEnded),
       [false, true],
@@ -310,8 +322,8 @@ describe('A pool of connections', () => {
     )
   })
 
-  test('refuses reads once it is closed, those that wait, too, and closes its connections', async () => {
-    const { pool, shared, exclusive, clients } = createPool({ most: 2, mostShared: 1 })
+  test('refuses reads once it is closed, those that wait, too, and closes its connections', async (t) => {
+    const { pool, shared, exclusive, clients } = createPool(t, { most: 2, mostShared: 1 })
     const [runs, waits] = [exclusive(), exclusive()]
     await settled()
     await pool.close()
