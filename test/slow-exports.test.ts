@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ReadingPace } from '#service/exports/export-pace'
 import { assertSays } from './fixtures/assert-says.ts'
 import { ndjsonRows, send } from './fixtures/http.ts'
@@ -15,9 +17,8 @@ import { until } from './fixtures/until.ts'
 const POINTS = 40_000
 const TARGET = '/api/v2/export/funding-period-data-points?format=ndjson'
 
-/** How many times as fast the clock of readers' paces runs; the machine does not. */
-const SPEED = LONG ? 2 : 5
-const PACE = { bytesPerSecond: 1, seconds: 60 / SPEED }
+/** The bytes that a steady client reads in a second. */
+const STEADY_BYTES = 1_000_000
 
 const ADDRESSES = LONG ? 100 : 24
 const PLACES = LONG ? {} : { exports: 16, serverExports: 16 }
@@ -87,54 +88,94 @@ const requestOf = (address: string) => requestText(`GET ${TARGET}`, { 'X-Forward
 
 /** A client that reads an export slowly, and asks again as soon as it is cut off or refused. */
 class SlowReader {
-  readonly #base: string
-  readonly #address: string
-  #isEnded = false
+  readonly #request: () => ReturnType<typeof openPieces>
   #pieces: ReturnType<typeof openPieces> | null = null
   /** How often it was refused. */
   refused = 0
 
   constructor(base: string, address: string) {
-    this.#base = base
-    this.#address = address
+    this.#request = () => openPieces(base, requestOf(address))
   }
 
-  async run(): Promise<void> {
-    while (!this.#isEnded) {
-      const pieces = openPieces(this.#base, requestOf(this.#address))
-      this.#pieces = pieces
-      let piece = await pieces.next()
-      if (piece?.includes('HTTP/1.1 503') === true) this.refused += 1
-      else
-        while (piece !== null && !this.#isEnded) {
-          await delay(2_000 / SPEED)
-          piece = await pieces.next()
-        }
-      pieces.end()
-      await delay(1_000 / SPEED)
+  /** Reads one piece every other second. */
+  async read(second: number): Promise<void> {
+    if (this.#pieces !== null && second % 2 === 1) return
+    this.#pieces ??= this.#request()
+    const piece = await this.#pieces.next()
+    const isRefused = piece?.includes('HTTP/1.1 503') === true
+    if (isRefused) this.refused += 1
+    if (isRefused || piece === null) this.end()
+  }
+
+  end(): void {
+    this.#pieces?.end()
+    this.#pieces = null
+  }
+}
+
+/** A client that reads an export at a megabyte a second, to its end. */
+class SteadyReader {
+  readonly #pieces: ReturnType<typeof openPieces>
+  readonly #read: Buffer[] = []
+  isDone = false
+
+  constructor(base: string, address: string) {
+    this.#pieces = openPieces(base, requestOf(address))
+  }
+
+  get lines(): number {
+    return Buffer.concat(this.#read).toString('latin1').split('"cursor":').length - 1
+  }
+
+  async read(): Promise<void> {
+    for (let bytes = 0; bytes < STEADY_BYTES && !this.isDone; ) {
+      const piece = await this.#pieces.next()
+      if (piece !== null) {
+        this.#read.push(piece)
+        bytes += piece.length
+      }
+      if (piece === null || piece.toString('latin1').endsWith('0\r\n\r\n')) this.end()
     }
   }
 
   end(): void {
-    this.#isEnded = true
-    this.#pieces?.end()
+    this.isDone = true
+    this.#pieces.end()
   }
 }
 
-/** Reads an export at a megabyte a second, as the clock goes; resolves with its number of lines. */
-async function readSteadily(base: string, address: string): Promise<number> {
-  const pieces = openPieces(base, requestOf(address))
-  const read: Buffer[] = []
-  for (let piece = await pieces.next(); piece !== null; piece = await pieces.next()) {
-    read.push(piece)
-    if (piece.toString('latin1').endsWith('0\r\n\r\n')) break
-    await delay((1_000 / SPEED) * (piece.length / 1_000_000))
+/** Waits until each export waits for its client, or has ended: until the systems between have taken all that they can. */
+function watchExports(t: TestContext): () => Promise<void> {
+  const exports = new Set<{ socket: Socket; response: ServerResponse }>()
+  const note = (message: unknown) => {
+    const { request, socket, response } = message as {
+      request: IncomingMessage
+      socket: Socket
+      response: ServerResponse
+    }
+    if (request.url?.startsWith(TARGET) === true) exports.add({ socket, response })
   }
-  pieces.end()
-  return Buffer.concat(read).toString('latin1').split('"cursor":').length - 1
+  subscribe('http.server.request.start', note)
+  t.after(() => unsubscribe('http.server.request.start', note))
+  const taken = () => [...exports].map(({ socket }) => socket.bytesWritten - socket.writableLength).join()
+  return async () => {
+    let before = ''
+    await until(
+      () => {
+        for (const one of exports)
+          if (one.socket.destroyed || one.response.writableFinished) exports.delete(one)
+        const now = taken()
+        const areBlocked = [...exports].every(({ socket }) => socket.writableLength > 0) && now === before
+        before = now
+        return areBlocked
+      },
+      'every export waits for its client',
+      120,
+    )
+  }
 }
 
-/** A service over many points, whose exports have the usual number of places. */
+/** A service over many points, whose exports have the usual number of places. Its timers run only by the test's clock. */
 async function serveToSlowReaders(t: TestContext, kind: StoreKind) {
   const { store, live } = await createLiveStore(t, kind)
   for (let height = 1; height <= POINTS / 4_000; height++)
@@ -143,11 +184,12 @@ async function serveToSlowReaders(t: TestContext, kind: StoreKind) {
       Array.from({ length: 4_000 }, (_, late) => pointAt(height, { late })),
     )
   const { lines, log } = keptLog('info')
+  t.mock.timers.enable({ apis: ['setInterval'] })
   const base = await serve(t, store, {
     inThreads: true,
     trustProxy: true,
     log,
-    limits: { ...PLACES, exportPace: PACE, ...NO_FILES },
+    limits: { ...PLACES, exportPace: { bytesPerSecond: 1, seconds: 60 }, ...NO_FILES },
   })
   return { base, lines }
 }
@@ -155,11 +197,25 @@ async function serveToSlowReaders(t: TestContext, kind: StoreKind) {
 describeOn(STORE_KINDS, 'exports beside slow readers', (kind) => {
   test('take a place from the slowest of many addresses, which read on and come again', async (t) => {
     const { base, lines } = await serveToSlowReaders(t, kind)
-    const steady = readSteadily(base, '10.0.3.1')
+    const areBlocked = watchExports(t)
+    const steady = new SteadyReader(base, '10.0.3.1')
     const slow = Array.from({ length: ADDRESSES }, (_, index) => new SlowReader(base, `10.0.1.${index}`))
-    const runs = slow.map((reader) => reader.run())
+    let second = 0
+    /** Lets seconds pass. However busy the machine is, each client reads what it reads in a second. */
+    const pass = async (seconds: number) => {
+      for (const last = second + seconds; second < last; second++) {
+        await steady.read()
+        for (const reader of slow) await reader.read(second)
+        await areBlocked()
+        t.mock.timers.tick(1_000)
+      }
+    }
     try {
-      await until(() => slow.some(({ refused }) => refused > 0), 'all places are taken')
+      await pass(1)
+      assert.ok(
+        slow.some(({ refused }) => refused > 0),
+        'all places are taken',
+      )
 
       let retries = 0
       for (let turn = 0; turn < 20; turn++) {
@@ -168,24 +224,24 @@ describeOn(STORE_KINDS, 'exports beside slow readers', (kind) => {
         let answer = await send(base, asked, { headers })
         if (answer.status === 503) {
           retries += 1
-          await delay((Number(answer.headers['retry-after']) * 1_000) / SPEED)
+          await pass(Number(answer.headers['retry-after']))
           answer = await send(base, asked, { headers })
         }
         assert.equal(answer.status, 200, `the export of turn ${turn} after a retry: ${answer.text}`)
-        await delay(1_000 / SPEED)
+        await pass(1)
       }
-      assert.equal(await steady, POINTS, 'the rows of a client that reads steadily')
+      while (!steady.isDone) await pass(1)
+      assert.equal(steady.lines, POINTS, 'the rows of a client that reads steadily')
       const whole = await send(base, TARGET, { headers: { 'X-Forwarded-For': '10.0.3.2' } })
       assert.equal(ndjsonRows(whole.text).length, POINTS)
       assertSays(
         lines.join(''),
         'was cut off: its client reads the slowest, and another client needs its slot',
       )
-      t.diagnostic(`${retries} of 20 needed a retry`)
+      t.diagnostic(`${retries} of 20 needed a retry, in ${second} seconds`)
     } finally {
       // Before the store is deleted, which waits for the exports that read it.
-      for (const reader of slow) reader.end()
-      await Promise.all(runs)
+      for (const reader of [steady, ...slow]) reader.end()
     }
   })
 })
