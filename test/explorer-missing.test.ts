@@ -80,6 +80,24 @@ test("a party's total names the blocks that are missing in its range, and its da
   )
 })
 
+test('providers are counted, and said to be none, with the blocks in which there may be others', async ({
+  openAt,
+}) => {
+  const page = await openAt(base)
+  await page.goto(`${base}/?view=providers`)
+  await page.waitForSelector('table.providers')
+  assert.match(
+    await missingOn(page, 'section[aria-label="Providers"]'),
+    /^Blocks 1,500 to 1,700 .* and 2,900 to 2,910 .* If there were liquidity provisions in them, they are not in the figures here\.$/,
+  )
+  assert.deepEqual(await accessibilityFaults(page), [])
+  await page.goto(`${base}/?view=providers&market=${SAMPLE_MARKET}&party=${SAMPLE_PARTY}`)
+  await page.getByText(/^No provision of \S+ on this market is stored$/).waitFor()
+  await page.goto(`${base}/?view=party&party=${SAMPLE_PARTY}`)
+  await page.getByText('Whether it provides liquidity is not known: blocks are missing.').waitFor()
+  assert.doesNotMatch(await mainText(page), /provides no liquidity/)
+})
+
 test('the funding of a range without its blocks is not said to be none', async ({ openAt }) => {
   const page = await openAt(base)
   const funding = `${base}/?view=funding&market=${SAMPLE_MARKET}`

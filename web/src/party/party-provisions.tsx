@@ -11,6 +11,7 @@ import { showPart } from '../providers/columns.ts'
 import { EpochsTable } from '../providers/epochs-table.tsx'
 import type { ProviderRow } from '../providers/fees.ts'
 import { leastTime } from '../providers/provider-figure.tsx'
+import { areProvisionsKnown, describeOthers } from '../providers/provisions.ts'
 import { useProviders } from '../providers/use-providers.ts'
 import { lyra } from '../service/lyra.ts'
 import type { OpenRange } from '../service/missing.ts'
@@ -76,7 +77,11 @@ function ProvisionFigures({ partyId, now, epochs }: Figures & { partyId: string 
     <>
       <MissingRows resource="liquidityProviderHistory" range={epochsRange(epochs)} />
       {markets.length === 0 && (
-        <p class="quiet">It provides no liquidity, and did not in any epoch that is stored.</p>
+        <p class="quiet">
+          {areProvisionsKnown()
+            ? 'It provides no liquidity, and did not in any epoch that is stored.'
+            : 'Whether it provides liquidity is not known: blocks are missing. No provision or epoch of it is stored.'}
+        </p>
       )}
       {describeCosts(wholeEpochs(epochs)).map(({ what, most }) => (
         <p key={what} data-figure="costs">
@@ -129,7 +134,7 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
       <h3>
         <MarketName marketId={marketId} link={{ view: 'providers', params: { market: marketId } }} />
       </h3>
-      <p>{now === null ? 'It has no provision on this market now.' : describeNow(now, least)}</p>
+      <p>{now === null ? describeNone() : describeNow(now, least)}</p>
       {epochs.length > 0 && (
         <EpochsTable marketId={marketId} rows={epochs} now={now} first={0} count={count} />
       )}
@@ -142,13 +147,17 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
   )
 }
 
+function describeNone(): string {
+  return areProvisionsKnown()
+    ? 'It has no provision on this market now.'
+    : 'No provision of it on this market is stored, and blocks are missing.'
+}
+
 /** The fee share, and the time on book of this epoch against the least: `Time on book 97 %: 2
  * percentage points above the minimum of 95 %`. */
 export function describeNow({ fees, sla }: ProviderRow, least: string | null): string {
   const bound =
-    fees.others === null
-      ? ['', '']
-      : ['at most ', `: parties without a provision, such as AMMs, hold ${showPart(fees.others)}`]
+    fees.others === null ? ['', ''] : ['at most ', `: ${describeOthers()} ${showPart(fees.others)}`]
   const share =
     fees.share === null ? 'Fee share not known.' : `Fee share ${bound.join(showPart(fees.share))}.`
   if (sla === null) return `${share} The market data have no SLA figures for it.`

@@ -13,6 +13,7 @@ import { COLUMNS, type Column, showPart, sortProviders } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
 import { isBelow, leastTime, ProviderFigure } from './provider-figure.tsx'
+import { describeOthers } from './provisions.ts'
 
 /** A provider's actual share of its market's fees. */
 const DEFAULT: Sorting = { column: 'net', descending: true }
@@ -106,8 +107,8 @@ function OthersNote({ providers }: { providers: readonly ProviderRow[] }) {
   const parts = [...shares].map(([marketId, part]) => `${showPart(part)} on ${marketLabel(marketId)}`)
   return (
     <p class="quiet" data-figure="others">
-      At most: parties without a provision, such as AMMs, hold a part of the equity-like share (
-      {parts.join(', ')}), and may be paid fees, too.
+      At most: {describeOthers()} a part of the equity-like share ({parts.join(', ')}), and may be paid fees,
+      too.
     </p>
   )
 }

@@ -6,6 +6,7 @@ import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketBar, useSummary } from '../parts/market-bar.tsx'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { Request } from '../parts/request.tsx'
 import { Answer, beforeCoverage, Empty } from '../parts/states.tsx'
 import { marketUnit } from '../service/instruments.ts'
@@ -18,6 +19,7 @@ import { History } from './history.tsx'
 import { Meanings } from './meanings.tsx'
 import { PARTY_ID, PARTY_START, PartyField } from './party-field.tsx'
 import { ProvidersTable } from './providers-table.tsx'
+import { ANY_TIME, areProvisionsKnown } from './provisions.ts'
 import { providersTarget } from './requests.ts'
 import { sumsOf, Totals } from './totals.tsx'
 import { type ProviderList, useProviders } from './use-providers.ts'
@@ -153,6 +155,7 @@ export function Providers({ market, party, list }: ProvidersProps) {
           </Link>
         </div>
       )}
+      <MissingRows resource="liquidityProviders" range={ANY_TIME} />
       <Answer query={list} what="providers" tall>
         {({ blockHeight, more, providers }) => (
           <>
@@ -211,12 +214,13 @@ export function Providers({ market, party, list }: ProvidersProps) {
 function emptyTitle(market: string | null, party: string | null): string {
   if (party !== null) {
     const where = market === null ? '' : ' on this market'
-    return PARTY_ID.test(party)
+    if (!PARTY_ID.test(party)) return `No provider's id begins with ${shortId(party)}${where}`
+    return areProvisionsKnown()
       ? `${shortId(party)} provides no liquidity${where}`
-      : `No provider's id begins with ${shortId(party)}${where}`
+      : `No provision of ${shortId(party)}${where} is stored`
   }
-  if (market === null) return 'No liquidity providers yet'
-  return knownMarkets('all').includes(market)
-    ? 'No providers on this market'
-    : 'The service has no data of this market'
+  if (market !== null && !knownMarkets('all').includes(market))
+    return 'The service has no data of this market'
+  if (!areProvisionsKnown()) return 'No liquidity providers are stored'
+  return market === null ? 'No liquidity providers yet' : 'No providers on this market'
 }

@@ -10,6 +10,7 @@ const ROWS = {
   fundingPeriods: 'funding periods',
   fundingPeriodDataPoints: 'data points',
   liquidityProviderHistory: 'epochs of providers',
+  liquidityProviders: 'liquidity provisions',
 } as const
 
 export type SummedResource = keyof typeof ROWS
