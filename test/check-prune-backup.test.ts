@@ -9,6 +9,7 @@ import { formatTime, readTime } from '#core/domain/time'
 import { wordsOfName } from '#core/domain/words'
 import { findEventFiles } from '#core/records/event-paths'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
+import { StoreError } from '#core/store/errors'
 import {
   hasPositions,
   type NamedColumn,
@@ -17,7 +18,6 @@ import {
   type Table,
   tableOf,
 } from '#core/store/schema/tables'
-import { StoreError } from '#core/store/store'
 import { checkAgainstFiles } from '#tools/check/check-against-files'
 import { checkStore } from '#tools/check/check-store'
 import { parseBound } from '#tools/cli/bound'

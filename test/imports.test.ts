@@ -197,7 +197,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/store/schema-version': 'refuseOldSchema',
   'core/store/sqlite/tables': 'openTemporaryStore',
   'core/store/statements': 'FIND_MARKET',
-  'core/store/store': 'StoreError',
+  'core/store/errors': 'StoreError',
   'core/store/schema/tables': 'TABLES hasPositions rowsUnder tableOf',
   'core/store/walk-table': 'allRows namedRow positionOfRow walkTable',
   'core/concurrency/with-open': 'withOpen',

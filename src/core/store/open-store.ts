@@ -1,7 +1,8 @@
+import { StoreError } from './errors.ts'
 import { isPostgresAddress } from './postgres/address.ts'
 import { postgresStore } from './postgres/store.ts'
 import { sqliteStore } from './sqlite/store.ts'
-import { type StoreAdmin, StoreError } from './store.ts'
+import type { StoreAdmin } from './store.ts'
 
 /** Opens a store by name: the path of a SQLite file, or a PostgreSQL address. */
 export function findStore(name: string): StoreAdmin {

@@ -1,8 +1,9 @@
 import type { Table } from '../model/table.ts'
 import { STORED } from '../resources/stored.ts'
 import { upgradeSeries } from './charts/upgrade-series.ts'
+import { StoreError, StoreNewerError, StoreOutdatedError } from './errors.ts'
 import type { Mutation } from './queries-protocol.ts'
-import { type StoreAdmin, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
+import type { StoreAdmin } from './store.ts'
 
 /** The schema of an engine's stores, as the steps that create it. */
 export type Schema = {

@@ -1,5 +1,6 @@
 import { singleFlight } from '../concurrency/single-flight.ts'
-import { asUnavailable, type Reader, type ReaderOptions, type Store } from './store.ts'
+import { asUnavailable } from './errors.ts'
+import type { Reader, ReaderOptions, Store } from './store.ts'
 
 /**
  * A reader of a store that cannot be opened yet. Every read tries to open it, one at a time. Until an attempt succeeds, all

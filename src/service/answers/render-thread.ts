@@ -1,8 +1,9 @@
 // Renders answers from one store, one after another; render-threads.ts starts it and asks.
 import { parentPort, workerData } from 'node:worker_threads'
 import { yieldToOthers } from '#core/concurrency/yield-to-others'
+import { asUnavailable } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
-import { asUnavailable, type Reader } from '#core/store/store'
+import type { Reader } from '#core/store/store'
 import { questionAt } from '../questions/question-at.ts'
 import type { RenderThreadTask, ToRender, TransferredAnswer } from './render-threads.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'

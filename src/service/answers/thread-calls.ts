@@ -1,6 +1,6 @@
 import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
-import { StoreUnavailableError } from '#core/store/store'
+import { StoreUnavailableError } from '#core/store/errors'
 
 /** Young generation of a thread's heap in MiB: a larger one would only retain garbage longer. */
 const MAX_YOUNG_MB = 8

@@ -1,6 +1,7 @@
 import { describeDuration } from '#core/domain/duration'
+import { StoreDamagedError, StoreOutdatedError } from '#core/store/errors'
 import type { StoreHead } from '#core/store/pages/page'
-import { type Reader, StoreDamagedError, StoreOutdatedError } from '#core/store/store'
+import type { Reader } from '#core/store/store'
 import type { ForwardState } from '../live/forward/forward-state.ts'
 import type { LiveState } from '../live/live-ingestion.ts'
 import { describeWait, LONG_WAIT_MS, type UpgradeState } from '../live/protocol-upgrade.ts'

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { countedNotice } from '#core/domain/counted-notice'
 import { type FilterName, wordsOf } from '#core/model/resource'
 import { LISTS } from '#core/resources/resources'
-import { StoreUnavailableError } from '#core/store/store'
+import { StoreUnavailableError } from '#core/store/errors'
 
 /** gRPC status codes, as used by the data node. */
 export const GRPC = {

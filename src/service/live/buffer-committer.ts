@@ -8,17 +8,16 @@ import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
 import { RecordFramer, type RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
-import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
-import { readStore } from '#core/store/read-store'
 import {
   otherChain,
-  type Store,
   StoreError,
   StoreLockedError,
   StoreRefusedError,
   StoreUnavailableError,
-  type Writer,
-} from '#core/store/store'
+} from '#core/store/errors'
+import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
+import { readStore } from '#core/store/read-store'
+import type { Store, Writer } from '#core/store/store'
 import { type BufferedEvents, BufferReadError } from './buffered-events.ts'
 import type { BufferPosition } from './event-buffer.ts'
 import { untilGapClosed } from './gap-closing.ts'

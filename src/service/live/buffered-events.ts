@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { basename } from 'node:path'
 import { NODE_DISK } from '#core/log/log-disk'
-import { StoreError } from '#core/store/store'
+import { StoreError } from '#core/store/errors'
 import { type BufferPiece, type BufferPosition, PIECE_BYTES, type SafeFile } from './event-buffer.ts'
 
 /** A buffer file that cannot be read at the moment. */

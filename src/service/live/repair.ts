@@ -8,7 +8,7 @@ import { RefusedEventError } from '#core/log/event-check'
 import { NODE_DISK } from '#core/log/log-disk'
 import { MAX_RECORD_SIZE, RECORD_HEADER_BYTES, RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
-import { StoreRefusedError } from '#core/store/store'
+import { StoreRefusedError } from '#core/store/errors'
 import { PRIVATE_FILE } from './event-buffer.ts'
 import { createIncomingCheck } from './incoming-check.ts'
 

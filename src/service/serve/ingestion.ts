@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { StoreError } from '#core/store/store'
+import { StoreError } from '#core/store/errors'
 import { BUFFER_FAULT } from '../live/buffer-folder.ts'
 import { startIngestionWorker } from '../live/start-worker.ts'
 import type { WorkerMessage } from '../live/worker.ts'

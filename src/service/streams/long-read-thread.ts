@@ -2,8 +2,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { yieldToOthers } from '#core/concurrency/yield-to-others'
 import { resourceNamed } from '#core/resources/resources'
+import { asUnavailable, StoreUnavailableError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
-import { asUnavailable, type Reader, StoreUnavailableError } from '#core/store/store'
+import type { Reader } from '#core/store/store'
 import { answerCalls, type ThreadAnswer } from '../answers/thread-calls.ts'
 import {
   type LongReadAnswer,

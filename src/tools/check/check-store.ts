@@ -2,6 +2,7 @@ import { withOpen } from '#core/concurrency/with-open'
 import { firstGapFrom, GapList, type HeightRange } from '#core/domain/coverage'
 import { count } from '#core/domain/words'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
+import { StoreError } from '#core/store/errors'
 import { readLongTexts } from '#core/store/queries/long-texts'
 import {
   hasPositions,
@@ -12,7 +13,7 @@ import {
   tableOf,
 } from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
-import { type StoreAdmin, StoreError } from '#core/store/store'
+import type { StoreAdmin } from '#core/store/store'
 import { allRows, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
 import { checkSeries } from './check-series.ts'
 import { createSpanCheck, type SpanCheck, type SpanRules } from './check-spans.ts'

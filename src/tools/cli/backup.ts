@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { StoreError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
-import { StoreError } from '#core/store/store'
 import { createLogger } from '#service/log'
 import { interruptible } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'

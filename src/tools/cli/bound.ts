@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from 'commander'
 import { formatTime, readTime } from '#core/domain/time'
+import { StoreError } from '#core/store/errors'
 import type { StoreHead } from '#core/store/pages/page'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { readStoreHead } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
-import { type Store, StoreError } from '#core/store/store'
+import type { Store } from '#core/store/store'
 
 /** No time: since 1970-01-12 times have at least 16 digits. Such a number is a height, or a mistake. */
 const FEW_DIGITS = /^\d{1,15}$/

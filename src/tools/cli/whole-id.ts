@@ -1,7 +1,8 @@
 import { ID_PREFIX, PARTY_ID } from '#core/domain/ids'
+import { StoreError } from '#core/store/errors'
 import { findIds, type IdKind } from '#core/store/queries/ids'
 import { readStore } from '#core/store/read-store'
-import { type Store, StoreError } from '#core/store/store'
+import type { Store } from '#core/store/store'
 import { InvalidSettingError } from './options.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { StoreError } from '#core/store/store'
+import { StoreError } from '#core/store/errors'
 import {
   type DifferencePosition,
   type JudgedReport,

@@ -1,9 +1,10 @@
 import { withOpen } from '../../concurrency/with-open.ts'
 import { describeRanges, type HeightRange, without } from '../../domain/coverage.ts'
+import { StoreError } from '../errors.ts'
 import { readAcceptedGaps, readCoverage } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
 import { tableOf } from '../schema/tables.ts'
-import { type StoreAdmin, StoreError } from '../store.ts'
+import type { StoreAdmin } from '../store.ts'
 
 /** Number of ranges that a refusal or a report names. */
 export const MAX_NAMED = 3

@@ -1,10 +1,11 @@
 import { createHash, type Hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Cell, TableRow } from '../../model/table.ts'
+import { StoreError } from '../errors.ts'
 import { readCoverage } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
 import { keyOfRow, type RowRange, rangeClauses, TABLES, type Table, type TextCell } from '../schema/tables.ts'
-import { type Store, type StoreAdmin, StoreError, type Upkeep } from '../store.ts'
+import type { Store, StoreAdmin, Upkeep } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
 import { walkTable } from '../walk-table.ts'
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreLockedError, type WriterOptions } from '../store.ts'
+import { StoreLockedError } from '../errors.ts'
+import type { WriterOptions } from '../store.ts'
 
 /** How often a standby checks whether the writer has ended. */
 const STANDBY_INTERVAL_MS = 500

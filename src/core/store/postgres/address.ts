@@ -1,5 +1,5 @@
 import type { ClientConfig } from 'pg'
-import { StoreError } from '../store.ts'
+import { StoreError } from '../errors.ts'
 
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 

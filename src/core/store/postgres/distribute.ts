@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
+import { StoreError } from '../errors.ts'
 import { TABLES, type Table } from '../schema/tables.ts'
-import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { hasCitus, hasDistributedTables, MAKE_UNPUBLISHED } from './cluster.ts'
 import { onConnection, queryRows, writerConfig } from './connection.ts'

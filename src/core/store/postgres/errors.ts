@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreAwayError, StoreDamagedError, StoreError, StoreRefusedError } from '../store.ts'
+import { StoreAwayError, StoreDamagedError, StoreError, StoreRefusedError } from '../errors.ts'
 
 /** Attempts on new connections, and the waits between them. */
 const CONNECT_ATTEMPTS = 5

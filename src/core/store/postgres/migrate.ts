@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { StoreError } from '../errors.ts'
 import {
   completeUpgrade,
   newestVersion,
@@ -6,7 +7,6 @@ import {
   refuseUnknownVersion,
   stepsFrom,
 } from '../schema-version.ts'
-import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { hasDistributedTables } from './cluster.ts'
 import { onConnection, type Queryable, queryRows, writerConfig } from './connection.ts'

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Client } from 'pg'
 import { countedNotice } from '../../domain/counted-notice.ts'
+import { asUnavailable, RowTooLongError } from '../errors.ts'
 import { MAX_PAGE_BYTES } from '../pages/edges.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
 import { readFreshness } from '../queries/freshness.ts'
 import { refuseOlderVersion } from '../schema-version.ts'
-import { asUnavailable, type Reader, type ReaderOptions, RowTooLongError } from '../store.ts'
+import type { Reader, ReaderOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { hasDistributedTables, readClusterFaults } from './cluster.ts'
 import {

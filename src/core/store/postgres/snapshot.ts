@@ -1,6 +1,7 @@
+import { asUnavailable } from '../errors.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
 import { readStoreHead } from '../queries/coverage.ts'
-import { asUnavailable, type Snapshot } from '../store.ts'
+import type { Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, type SessionConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'

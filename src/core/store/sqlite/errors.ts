@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { RowTooLongError, StoreDamagedError, StoreError, StoreRefusedError } from '../store.ts'
+import { RowTooLongError, StoreDamagedError, StoreError, StoreRefusedError } from '../errors.ts'
 
 /* SQLite's result codes. */
 const SQLITE_BUSY = 5

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { StoreError } from '../errors.ts'
 import { completeUpgrade, computesSeries, newestVersion, stepsFrom } from '../schema-version.ts'
-import { StoreError } from '../store.ts'
 import { Connection, openConnection } from './connection.ts'
 import { SQLITE_READONLY_ROLLBACK, type SqliteError } from './errors.ts'
 import { runSqliteMutation } from './run-sql.ts'

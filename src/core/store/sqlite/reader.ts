@@ -1,5 +1,6 @@
+import { asUnavailable, StoreError } from '../errors.ts'
 import { MAX_PAGE_BYTES } from '../pages/edges.ts'
-import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
+import type { Reader, ReaderOptions } from '../store.ts'
 import { type Connection, openForReading } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
 import { LatestFreshness } from './latest-freshness.ts'

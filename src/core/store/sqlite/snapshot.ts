@@ -1,5 +1,6 @@
+import { asUnavailable } from '../errors.ts'
 import { readStoreHead } from '../queries/coverage.ts'
-import { asUnavailable, type Snapshot } from '../store.ts'
+import type { Snapshot } from '../store.ts'
 import { openForReading } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
 import { readLines, readPage } from './read-page.ts'

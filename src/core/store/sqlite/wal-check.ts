@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { flushFile, flushFolder } from '../../concurrency/flush.ts'
-import { StoreError } from '../store.ts'
+import { StoreError } from '../errors.ts'
 import { SQLITE_READONLY_ROLLBACK } from './errors.ts'
 import { realPathOf } from './real-path.ts'
 
