@@ -1,7 +1,8 @@
 import type { Row } from '../model/resource.ts'
 import type { Query } from './pages/page.ts'
 import { type Statement, valueLists } from './pages/statement.ts'
-import { type NamedColumn, type RowRange, rangeClauses, type Table, type TextCell } from './schema/tables.ts'
+import { type RowRange, rangeClauses } from './schema/ranges.ts'
+import type { NamedColumn, Table, TextCell } from './schema/tables.ts'
 import { textOf } from './statements.ts'
 
 /** The tables of a store as they are, for copying and comparing stores, in one snapshot. */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventPosition } from '../domain/event-position.ts'
-import { keyOfRow, type RowRange, type Table, type TextCell } from './schema/tables.ts'
+import { keyOfRow, type RowRange } from './schema/ranges.ts'
+import type { Table, TextCell } from './schema/tables.ts'
 import type { TableReader } from './table-reader.ts'
 
 /** Number of rows read at a time. */

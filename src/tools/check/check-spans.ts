@@ -1,5 +1,6 @@
 import { getOrInsert } from '#core/domain/get-or-insert'
-import type { RowRange, Table, TextCell } from '#core/store/schema/tables'
+import type { RowRange } from '#core/store/schema/ranges'
+import type { Table, TextCell } from '#core/store/schema/tables'
 import { type NamedRow, walkTable } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
 import { type Cells, compareTables, inOneChunk, tableRules } from './compare-tables.ts'

@@ -4,14 +4,8 @@ import { count } from '#core/domain/words'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import { StoreError } from '#core/store/errors'
 import { readLongTexts } from '#core/store/queries/long-texts'
-import {
-  hasPositions,
-  rowsUnder,
-  TABLES,
-  type Table,
-  type TextCell,
-  tableOf,
-} from '#core/store/schema/tables'
+import { rowsUnder } from '#core/store/schema/ranges'
+import { hasPositions, TABLES, type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
 import type { StoreAdmin } from '#core/store/store'
 import { allRows, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'

@@ -5,7 +5,8 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import type { Statement } from '../pages/statement.ts'
 import type { MarketSeries } from '../queries/counted-points.ts'
 import type { Mutation, Write } from '../queries-protocol.ts'
-import { type PrunedTable, rangeClauses } from '../schema/tables.ts'
+import { rangeClauses } from '../schema/ranges.ts'
+import type { PrunedTable } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 

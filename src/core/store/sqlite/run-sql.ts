@@ -2,7 +2,7 @@ import type { KeyValue, Row } from '../../model/resource.ts'
 import type { Cell, TableRow } from '../../model/table.ts'
 import type { Query } from '../pages/page.ts'
 import { countPairs, type GainedRows, gain, type Mutation, type Write } from '../queries-protocol.ts'
-import { insertText, onConflict } from '../schema/tables.ts'
+import { insertText, onConflict } from '../schema/upsert.ts'
 import { mergeRows } from '../write/merge-rows.ts'
 
 /** Something that runs single statements. */

@@ -1,4 +1,5 @@
-import { insertText, type TextCell, tableOf } from '../schema/tables.ts'
+import { type TextCell, tableOf } from '../schema/tables.ts'
+import { insertText } from '../schema/upsert.ts'
 import type { Writer } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
 import { type Connection, openForReading } from './connection.ts'
