@@ -1,4 +1,4 @@
-import type { SqlPart } from './field.ts'
+import type { SqlPart } from './node-sql.ts'
 import type { Key, Row } from './row.ts'
 
 /*

@@ -1,5 +1,6 @@
 import { formatTime } from '#core/domain/time'
-import { type Field, isNodeOf, isObject, onOneLine } from '#core/model/field'
+import { type Field, isNodeOf, isObject } from '#core/model/field'
+import { onOneLine } from '#core/model/node-json'
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
 
 const NODES = new Map([...LISTS, ...NODE_PARTS].map(({ nodeName, fields }) => [nodeName, fields]))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { onOneLine } from '#core/model/field'
+import { onOneLine } from '#core/model/node-json'
 import type { StoreHead } from '#core/store/pages/page'
 import type { Metrics } from '../metrics.ts'
 import type { UnsentBytes } from './clients/unsent-bytes.ts'

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { onOneLine } from '#core/model/field'
+import { onOneLine } from '#core/model/node-json'
 import type { Resource } from '#core/model/resource'
 import type { Change, StoreVersion } from '#core/store/changes'
 import type { StoreHead } from '#core/store/pages/page'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { singleFlight } from '#core/concurrency/single-flight'
-import { nodeWriter } from '#core/model/field'
+import { nodeWriter } from '#core/model/node-json'
 import type { Row } from '#core/model/resource'
 import { marketSummaries } from '#core/resources/market-summaries'
 import type { ChangedSummaries } from '#core/store/queries/market-summaries'

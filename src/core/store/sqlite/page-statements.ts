@@ -1,5 +1,6 @@
-import { mergedParts, nodeSql, type SqlPart, sqlText } from '../../model/field.ts'
 import { FILTERS } from '../../model/filters.ts'
+import { mergedParts } from '../../model/node-parts.ts'
+import { nodeSql, type SqlPart, sqlText } from '../../model/node-sql.ts'
 import type { Resource } from '../../model/resource.ts'
 import { marketCursorHead } from '../../resources/market-cursor.ts'
 import { HEAD_ROOM } from '../pages/edges.ts'

@@ -1,4 +1,4 @@
-import { bytesOnOneLine } from '../../model/field.ts'
+import { bytesOnOneLine } from '../../model/node-json.ts'
 import { cutEdges, cutRows } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
