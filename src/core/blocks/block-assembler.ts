@@ -13,18 +13,15 @@ import {
 } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
-import { beginsWith, copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'
-import { type LeftOutReason, MAX_KEY_LENGTH } from '../events/left-out.ts'
+import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
-import { decodeEvent, mayBeLong, mostBytesOf } from '../resources/projections.ts'
-import { type Block, ChainError, GapError, StrictError } from './block.ts'
+import { decodeEvent, mayBeLong } from '../resources/projections.ts'
+import { type Block, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
-import type { OpenBlock } from './open-block.ts'
-
-/** The only existing version of the event format. */
-const BUS_EVENT_VERSION = 1
+import { EventGuard } from './event-guard.ts'
+import { indexInBlock, type OpenBlock } from './open-block.ts'
 
 /**
  * Maximum memory for the events of one block before its end: for kinds that may be as long as a record, and for all others.
@@ -36,8 +33,6 @@ const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
 /** Upper bounds of the memory of decoded events: per object, and per byte. */
 const EVENT_WEIGHT = 256
 const BYTE_WEIGHT = 4
-
-const EVENT_ID = /^\d+-\d+$/
 
 /** Counts for the final report. */
 export type AssemblerCounts = {
@@ -93,12 +88,8 @@ export class BlockAssembler {
   }
   readonly #options: AssemblerOptions
   readonly #imported: readonly ImportedRange[]
-  /** The chain of the store; null if it is empty. */
-  readonly #storedChain: string | null
   readonly #envelope = createEnvelope()
-  /** The chain of all events; null before the first one, if the store is empty. */
-  #chainId: string | null
-  #chainIdBytes: DataView
+  readonly #guard: EventGuard
   /** The coverage's ends once every block handed on is committed; null while the store is empty. */
   #ends: CoverageEnds | null
   readonly #gaps: GapList
@@ -114,9 +105,7 @@ export class BlockAssembler {
     const { coverage } = options
     this.#options = options
     this.#imported = coverage?.imported ?? []
-    this.#storedChain = coverage?.chainId ?? null
-    this.#chainId = this.#storedChain
-    this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
+    this.#guard = new EventGuard(coverage?.chainId ?? null)
     this.#ends = coverage
     this.#gaps = new GapList(coverage?.gaps ?? [])
   }
@@ -126,7 +115,7 @@ export class BlockAssembler {
     return (
       this.#ends && {
         ...this.#ends,
-        chainId: this.#chainId!,
+        chainId: this.#guard.chainId!,
         gaps: this.#gaps.all,
         imported: this.#imported,
       }
@@ -135,7 +124,7 @@ export class BlockAssembler {
 
   /** The chain that events must have; null before the first event, if the store is empty. */
   get chainId(): string | null {
-    return this.#chainId
+    return this.#guard.chainId
   }
 
   /** The height of a block that has begun and is neither stored nor handed on; null if there is none. */
@@ -157,8 +146,7 @@ export class BlockAssembler {
     this.#position = at
     try {
       readEnvelope(bytes, start, end, this.#envelope)
-      this.#checkOrigin()
-      this.#checkSize()
+      this.#guard.check(this.#envelope, at)
       switch (this.#envelope.kind) {
         case EVENT_KIND.beginBlock:
           this.#beginBlock()
@@ -182,43 +170,6 @@ export class BlockAssembler {
    */
   end(): void {
     if (this.#open === null && this.#isStored(2n)) this.#handOnBlockOne()
-  }
-
-  #checkOrigin(): void {
-    const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
-    if (version !== BUS_EVENT_VERSION) {
-      throw new EventStreamError(
-        `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
-        this.#position,
-      )
-    }
-    if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
-    const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
-    if (chainId === '' || chainId.length > MAX_KEY_LENGTH || chainId.includes('\0')) {
-      throw new EventStreamError(
-        `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
-        this.#position,
-      )
-    }
-    if (this.#chainId !== null) {
-      const other = this.#storedChain === null ? 'the input began with' : 'the store contains'
-      throw new ChainError(
-        `an event of chain ${JSON.stringify(chainId)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
-        this.#position,
-      )
-    }
-    this.#chainId = chainId
-    this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
-  }
-
-  #checkSize(): void {
-    const { kind, bodyStart, bodyEnd } = this.#envelope
-    const most = mostBytesOf(kind)
-    if (bodyEnd - bodyStart <= most) return
-    throw new EventStreamError(
-      `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${most} allowed: the input is damaged here`,
-      this.#position,
-    )
   }
 
   #beginBlock(): void {
@@ -368,7 +319,7 @@ export class BlockAssembler {
     }
     // Positions in the second part of block 1 count from the last event of the first part, even if that is stored.
     if (open.isStored && open.height !== 1n) return 0
-    const index = this.#indexInBlock(open.idPrefix)
+    const index = indexInBlock(this.#envelope, open, this.#position)
     // A restarted core sends events of other heights; the open block continues.
     if (index === null) {
       this.counts.outsideBlocks++
@@ -382,32 +333,6 @@ export class BlockAssembler {
     if (index > ids.next) this.#missEvents(open, index)
     ids.take(index, countIds(this.#envelope))
     return index
-  }
-
-  /** The number after the height in the event's id; null if the height is not that of the open block. */
-  #indexInBlock(prefix: string): number | null {
-    const { bytes, idStart, idEnd } = this.#envelope
-    const digits = idStart + prefix.length
-    let index = 0
-    if (digits < idEnd && idEnd - digits <= 9 && beginsWith(bytes, idStart, prefix)) {
-      for (let at = digits; at < idEnd; at++) {
-        const digit = bytes[at]! - 0x30
-        if (digit < 0 || digit > 9) return this.#refuseId()
-        index = index * 10 + digit
-      }
-      return index
-    }
-    const id = bytes.toString('latin1', idStart, idEnd)
-    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : this.#refuseId()
-  }
-
-  #refuseId(): never {
-    const { bytes, idStart, idEnd } = this.#envelope
-    const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
-    throw new EventStreamError(
-      `not a BusEvent: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
-      this.#position,
-    )
   }
 
   #missEvents(block: OpenBlock, index: number): void {

@@ -1,0 +1,83 @@
+import type { Envelope } from '../events/bus-event.ts'
+import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
+import { MAX_KEY_LENGTH } from '../events/left-out.ts'
+import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
+import { mostBytesOf } from '../resources/projections.ts'
+import { ChainError } from './block.ts'
+
+/** The only existing version of the event format. */
+const BUS_EVENT_VERSION = 1
+
+/**
+ * Decides whether an event may enter a block at all: it has the version that this program reads, is of the same chain as the
+ * store and all earlier events, and is not longer than events of its kind can be. Which block it is in, and at which index,
+ * does not matter here.
+ */
+export class EventGuard {
+  /** The chain of the store; null if it is empty. */
+  readonly #storedChain: string | null
+  #chainId: string | null
+  /** The bytes of {@link EventGuard.chainId}, with which those of each event are compared. */
+  #chainIdBytes: DataView
+
+  constructor(storedChain: string | null) {
+    this.#storedChain = storedChain
+    this.#chainId = storedChain
+    this.#chainIdBytes = copyBytes(Buffer.from(storedChain ?? ''))
+  }
+
+  /** The chain that events must have; null before the first event, if the store is empty. */
+  get chainId(): string | null {
+    return this.#chainId
+  }
+
+  /**
+   * Checks the event that an envelope was read from.
+   *
+   * @param position of the event, for errors
+   * @throws {ChainError} for an event of another chain.
+   * @throws {EventStreamError} for another version, an impossible chain id, and an event that is too long.
+   */
+  check(envelope: Envelope, position: RecordPosition): void {
+    this.#checkVersion(envelope, position)
+    this.#checkChain(envelope, position)
+    this.#checkSize(envelope, position)
+  }
+
+  #checkVersion({ version }: Envelope, position: RecordPosition): void {
+    if (version === BUS_EVENT_VERSION) return
+    throw new EventStreamError(
+      `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
+      position,
+    )
+  }
+
+  #checkChain({ bytes, chainIdStart, chainIdEnd }: Envelope, position: RecordPosition): void {
+    if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
+    const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
+    if (chainId === '' || chainId.length > MAX_KEY_LENGTH || chainId.includes('\0')) {
+      throw new EventStreamError(
+        `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
+        position,
+      )
+    }
+    if (this.#chainId !== null) {
+      const other = this.#storedChain === null ? 'the input began with' : 'the store contains'
+      throw new ChainError(
+        `an event of chain ${JSON.stringify(chainId)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
+        position,
+      )
+    }
+    this.#chainId = chainId
+    this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
+  }
+
+  #checkSize({ kind, bodyStart, bodyEnd }: Envelope, position: RecordPosition): void {
+    const most = mostBytesOf(kind)
+    if (bodyEnd - bodyStart <= most) return
+    throw new EventStreamError(
+      `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${most} allowed: the input is damaged here`,
+      position,
+    )
+  }
+}
