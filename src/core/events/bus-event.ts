@@ -72,44 +72,28 @@ export function readEnvelope(bytes: Buffer, start: number, end: number, envelope
   envelope.kind = 0
   envelope.bodyStart = envelope.bodyEnd = start
   reader.reset(bytes, start, end)
-  let at = start
-  while (at < end) {
-    // Most fields of an envelope are short texts with a tag and a length of one byte.
-    const first = bytes[at]!
-    const textEnd = at + 2 + bytes[at + 1]!
-    if ((first & 0x87) === LENGTH_DELIMITED && first >= 8 && textEnd < at + 0x82 && textEnd <= end) {
-      if (first === ID) {
-        envelope.idStart = at + 2
-        envelope.idEnd = textEnd
-      } else if (first === CHAIN_ID) {
-        envelope.chainIdStart = at + 2
-        envelope.chainIdEnd = textEnd
-      }
-      at = textEnd
-      continue
-    }
-    reader.at = at
+  while (reader.at < end) {
     const tag = reader.tag()
     if ((tag & 7) === LENGTH_DELIMITED) {
-      const fieldEnd = reader.fieldEnd()
+      const valueEnd = reader.fieldEnd()
+      const valueStart = reader.at
       if (tag === ID) {
-        envelope.idStart = reader.at
-        envelope.idEnd = fieldEnd
+        envelope.idStart = valueStart
+        envelope.idEnd = valueEnd
       } else if (tag === CHAIN_ID) {
-        envelope.chainIdStart = reader.at
-        envelope.chainIdEnd = fieldEnd
+        envelope.chainIdStart = valueStart
+        envelope.chainIdEnd = valueEnd
       } else if (tag >>> 3 >= FIRST_KIND) {
         envelope.kind = tag >>> 3
-        envelope.bodyStart = reader.at
-        envelope.bodyEnd = fieldEnd
+        envelope.bodyStart = valueStart
+        envelope.bodyEnd = valueEnd
       }
-      reader.at = fieldEnd
+      reader.at = valueEnd
     } else if (tag === VERSION) {
       envelope.version = reader.uint32()
     } else {
       reader.skip(tag)
     }
-    at = reader.at
   }
 }
 
