@@ -1,14 +1,62 @@
-import type { Row } from '../model/resource.ts'
+import type { KeyValue, Row } from '../model/resource.ts'
 import type { Cell, Table, TableRow } from '../model/table.ts'
-import type { Query } from './pages/page.ts'
-import { valueLists } from './pages/statement.ts'
+
+/*
+ * SQL that is the same on SQLite and PostgreSQL is written once, as generators that know no database: they yield what is to
+ * be run and receive the rows. An engine answers them (`sqlite/run-sql.ts`, `postgres/run-sql.ts`).
+ *
+ *   a query, in one snapshot                        the engine
+ *     rows = yield { text, values }            ->   runs the statement
+ *                                              <-   its rows
+ *     rows = yield { text, each: [a, b] }      ->   runs it with the values a, and with b
+ *                                              <-   the rows of a and those of b, in one list
+ *     return result                            ->   gives it to the caller of `read` (`store.ts`)
+ *
+ *   a mutation, in one transaction                  the engine
+ *     [as, bs] = yield { text, values: [a, b] } ->  runs the statement with the values a, and with b
+ *                                              <-   the rows of a, and those of b
+ *     yield { table, rows }                    ->   writes the rows; of two with one key, the table's rules decide
+ *                                              <-   nothing
+ *     [counts] = yield { table, rows, countNewBy: ['market', 'source'] }
+ *                                              ->   the same
+ *                                              <-   how many rows were new, for each market and source
+ *     return result                            ->   commits, or goes on with the transaction
+ *
+ * A mutation runs a query in its transaction by `yield* asMutation(query)`. Placeholders are `$1`, `$2`, ...
+ */
+
+/** A statement with the placeholders `$1`, `$2`, ... and their values. */
+export type Statement = { text: string; values: KeyValue[] }
+
+/** As {@link Statement}; without values if it has no placeholders. */
+export type StatementOnce = { text: string; values?: KeyValue[] }
+
+/** A statement that runs once for each of several lists of values. */
+export type StatementOfEach = { text: string; each: readonly KeyValue[][] }
+
+/** The lists of values with which a statement runs. */
+export const valueLists = (statement: StatementOnce | StatementOfEach): readonly KeyValue[][] =>
+  'each' in statement ? statement.each : [statement.values ?? []]
+
+/**
+ * Statements in one snapshot, and a result. It receives the rows of each statement, and those of all lists of values in one
+ * list if a statement runs once for each.
+ */
+export type Query<Result> = Generator<StatementOnce | StatementOfEach, Result, Row[]>
+
+/**
+ * Writes in one transaction, and a result. It receives the rows of each write: a statement's as one list for each of its
+ * lists of values.
+ */
+export type Mutation<Result = void> = Generator<Write, Result, readonly Row[][]>
+
+/** A write of a mutation: a statement, or rows of a table. */
+export type Write = StatementWrite | RowWrite
 
 /** The values of a statement's placeholders, `$1` first. */
 export type Values = readonly Cell[]
 
-/** A write of a mutation: a statement that runs once for each of several lists of values, or rows of a table. */
-export type Write = StatementWrite | RowWrite
-
+/** A statement that runs once for each of several lists of values. */
 type StatementWrite = {
   text: string
   values: readonly Values[]
@@ -16,16 +64,7 @@ type StatementWrite = {
   deletesFrom?: Table
 }
 
-/**
- * The number of rows that a commit has added to each table whose rows are counted, minus deleted ones, by the table's name.
- */
-export type GainedRows = Map<string, number>
-
-/** Adds a number of rows, negative for deleted ones, to those of a table. */
-export function gain(gained: GainedRows, { name }: Table, rows: number): void {
-  gained.set(name, (gained.get(name) ?? 0) + rows)
-}
-
+/** Rows to insert, or to merge with the stored ones of the same key. */
 export type RowWrite = {
   table: Table
   rows: readonly TableRow[]
@@ -39,10 +78,14 @@ export type RowWrite = {
 }
 
 /**
- * A mutation: it yields one write after another and receives the rows of each, a statement's for each of its lists of
- * values.
+ * The number of rows that a commit has added to each table whose rows are counted, minus deleted ones, by the table's name.
  */
-export type Mutation<Result = void> = Generator<Write, Result, readonly Row[][]>
+export type GainedRows = Map<string, number>
+
+/** Adds a number of rows, negative for deleted ones, to those of a table. */
+export function gain(gained: GainedRows, { name }: Table, rows: number): void {
+  gained.set(name, (gained.get(name) ?? 0) + rows)
+}
 
 /** Runs a query within a mutation's transaction. */
 export function* asMutation<Result>(query: Query<Result>): Mutation<Result> {
@@ -59,18 +102,18 @@ export function* asMutation<Result>(query: Query<Result>): Mutation<Result> {
  * once.
  */
 export function* runTogether(all: readonly Mutation[]): Mutation {
-  let waiting = all.map((mutation) => ({ mutation, wanted: mutation.next() }))
+  let running = all.map((mutation) => ({ mutation, step: mutation.next() }))
   for (;;) {
-    waiting = waiting.filter(({ wanted }) => !wanted.done)
-    if (waiting.length === 0) return
-    const alike = Map.groupBy(waiting, ({ wanted }) => kindOf(wanted.value as Write))
-    for (const some of alike.values()) {
-      const results = yield joinWrites(some.map(({ wanted }) => wanted.value as Write))
+    running = running.filter(({ step }) => !step.done)
+    if (running.length === 0) return
+    const alike = Map.groupBy(running, ({ step }) => kindOf(step.value as Write))
+    for (const group of alike.values()) {
+      const results = yield joinWrites(group.map(({ step }) => step.value as Write))
       let at = 0
-      for (const one of some) {
-        const write = one.wanted.value as Write
+      for (const member of group) {
+        const write = member.step.value as Write
         const count = 'text' in write ? write.values.length : 0
-        one.wanted = one.mutation.next(results.slice(at, at + count))
+        member.step = member.mutation.next(results.slice(at, at + count))
         at += count
       }
     }

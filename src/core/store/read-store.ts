@@ -1,5 +1,5 @@
 import { withOpen } from '../concurrency/with-open.ts'
-import type { Query } from './pages/page.ts'
+import type { Query } from './queries-protocol.ts'
 import type { Snapshot, Store } from './store.ts'
 
 /** Opens a snapshot of a store, uses it, and closes it in any case. */

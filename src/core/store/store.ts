@@ -3,9 +3,8 @@ import type { Batch } from '../model/batch.ts'
 import type { Row } from '../model/resource.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
-import type { Freshness, Lines, LinesQuery, Page, PageQuery, Query, StoreHead } from './pages/page.ts'
-import type { Statement } from './pages/statement.ts'
-import type { GainedRows, Mutation } from './queries-protocol.ts'
+import type { Freshness, Lines, LinesQuery, Page, PageQuery, StoreHead } from './pages/page.ts'
+import type { GainedRows, Mutation, Query, Statement } from './queries-protocol.ts'
 import type { TableReader } from './table-reader.ts'
 
 /**

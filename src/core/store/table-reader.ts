@@ -1,6 +1,6 @@
 import type { Row } from '../model/resource.ts'
-import type { Query } from './pages/page.ts'
-import { type Statement, valueLists } from './pages/statement.ts'
+import type { Query } from './queries-protocol.ts'
+import { type Statement, valueLists } from './queries-protocol.ts'
 import { type RowRange, rangeClauses } from './schema/ranges.ts'
 import type { NamedColumn, Table, TextCell } from './schema/tables.ts'
 import { textOf } from './statements.ts'

@@ -1,7 +1,7 @@
 import { conditionOf } from '../../model/filters.ts'
 import { type Filter, isOfAllMarkets, type Resource, type Selection, scopeOf } from '../../model/resource.ts'
+import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET } from '../statements.ts'
-import type { Query } from './page.ts'
 import type { KeySpan } from './scan.ts'
 
 /** The ranges that contain a selection's rows. */

@@ -1,7 +1,6 @@
 import type { Key, Resource, Row, Selection } from '../../model/resource.ts'
 import type { Change, StoreVersion } from '../changes.ts'
 import type { WrittenEdges } from './edges.ts'
-import type { StatementOfEach, StatementOnce } from './statement.ts'
 
 /** A page of a resource: up to `limit` rows from a key on. */
 export type PageQuery = {
@@ -59,9 +58,3 @@ export type Freshness = {
 
 /** The last stored block: its height, and its time in Unix nanoseconds, both as text. */
 export type StoreHead = { height: string; timestamp: string }
-
-/**
- * A query: statements in one snapshot. It receives the rows of each, and those of all lists of values if a statement runs
- * once for each.
- */
-export type Query<T> = Generator<StatementOnce | StatementOfEach, T, Row[]>

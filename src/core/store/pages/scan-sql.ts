@@ -1,8 +1,8 @@
 import { conditionOf, FILTERS, fixingFilter } from '../../model/filters.ts'
 import { type FilterName, isOfAllMarkets, type Resource } from '../../model/resource.ts'
+import type { Statement } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 import type { Scan } from './scan.ts'
-import type { Statement } from './statement.ts'
 import { type Placeholders, type ScanRole, templateOf } from './statement-template.ts'
 
 /* The SQL of a scan, for both databases. */

@@ -1,6 +1,6 @@
 import { isOfAllMarkets, type KeyValue } from '../../model/resource.ts'
+import type { Statement } from '../queries-protocol.ts'
 import type { Scan } from './scan.ts'
-import type { Statement } from './statement.ts'
 
 /** The sources of a statement's values: a scan, and the scan of rows at or before its cursor. */
 type Inputs = { scan: Scan; limit: number; atOrBefore?: Scan | null }

@@ -3,8 +3,8 @@ import type { Resource, RowColumn } from '../../model/resource.ts'
 import { READ_STATE, STATE_COLUMNS } from '../changes.ts'
 import type { PageScans, Scan } from '../pages/scan.ts'
 import { columnNames, existsText, POSTGRES_HINTS, rowsText } from '../pages/scan-sql.ts'
-import type { Statement } from '../pages/statement.ts'
 import { type Placeholders, shapeOf, templateOf } from '../pages/statement-template.ts'
+import type { Statement } from '../queries-protocol.ts'
 
 /* The pages of PostgreSQL, which returns their rows, or the columns of these, together with the store's state. */
 

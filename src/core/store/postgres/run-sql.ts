@@ -1,7 +1,6 @@
 import type { Row } from '../../model/resource.ts'
-import type { Query } from '../pages/page.ts'
-import { valueLists } from '../pages/statement.ts'
-import { type GainedRows, gain, type Mutation, type Write } from '../queries-protocol.ts'
+import type { Query } from '../queries-protocol.ts'
+import { type GainedRows, gain, type Mutation, valueLists, type Write } from '../queries-protocol.ts'
 import { type Queryable, queryRows } from './connection.ts'
 import { writeRows } from './write-rows.ts'
 

@@ -1,7 +1,8 @@
 import { TRADING_IS_OVER } from '../../events/market-enums.ts'
 import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../../funding/auctions.ts'
 import { wholeSecond } from '../../funding/whole-second.ts'
-import type { Query, StoreHead } from '../pages/page.ts'
+import type { StoreHead } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { readStoreHead } from './coverage.ts'
 
 /** The requested auctions of a market: those that overlap a range of times, Unix nanoseconds; null for an open end. */

@@ -1,5 +1,5 @@
 import { BASE, type BucketRange, bucketRanges, FIRST_BASE } from '../../domain/series-levels.ts'
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import type { MarketSeries } from './counted-points.ts'
 
 /** How far a series is built: all buckets before `to`, an index of the shortest buckets, except stale ones. */

@@ -1,7 +1,7 @@
 import { nearestInt64 } from '../../domain/integers.ts'
 import type { PointKey, SeriesPoint } from '../../domain/series.ts'
 import type { Row } from '../../model/resource.ts'
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
 /** The series of one source of a market, which is named by its number in the store. */

@@ -1,6 +1,7 @@
 import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
 import type { Row } from '../../model/resource.ts'
-import type { Query, StoreHead } from '../pages/page.ts'
+import type { StoreHead } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
 export const READ_STREAM = `

@@ -1,6 +1,6 @@
 import { type Decimal, parseDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
 /** A period that has ended; times are Unix nanoseconds. */

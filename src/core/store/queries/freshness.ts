@@ -1,6 +1,7 @@
 import type { Row } from '../../model/resource.ts'
 import { parseChanges, READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
-import type { Freshness, Query, StoreHead } from '../pages/page.ts'
+import type { Freshness, StoreHead } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 
 /** The state of a store: its last commit, and its last block; null if it has no block. */
 export type StoreState = { version: StoreVersion; storeHead: StoreHead | null }

@@ -1,5 +1,5 @@
 import { RESOURCES } from '../../resources/resources.ts'
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET, READ_MARKET_IDS } from '../statements.ts'
 
 export type IdKind = 'market' | 'party'

@@ -1,6 +1,6 @@
 import { greatest, least } from '../../domain/integers.ts'
 import type { Row } from '../../model/resource.ts'
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET } from '../statements.ts'
 import { READ_MARKET_DATA } from './market-data.ts'
 

@@ -1,4 +1,4 @@
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { READ_LAST_TIMESTAMP } from './counted-points.ts'
 import { ENDED_STATES } from './market-data.ts'
 

@@ -1,4 +1,4 @@
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import type { NamedColumn, Table, TextCell } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
 

@@ -2,8 +2,9 @@ import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import type { Row } from '../../model/resource.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import { READ_STATE, type StoreVersion } from '../changes.ts'
-import type { Query, StoreHead } from '../pages/page.ts'
+import type { StoreHead } from '../pages/page.ts'
 import { columnList, columnNames } from '../pages/scan-sql.ts'
+import type { Query } from '../queries-protocol.ts'
 import { stateOf } from './freshness.ts'
 
 /** States in which a market no longer pays funding: rejected, cancelled, closed, trading terminated, settled. */

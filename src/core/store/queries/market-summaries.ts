@@ -6,15 +6,9 @@ import { instruments } from '../../resources/instruments/description.ts'
 import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import type { StoreVersion } from '../changes.ts'
-import {
-  EMPTY_PAGE,
-  type Freshness,
-  type Page,
-  type PageQuery,
-  type Query,
-  type StoreHead,
-} from '../pages/page.ts'
+import { EMPTY_PAGE, type Freshness, type Page, type PageQuery, type StoreHead } from '../pages/page.ts'
 import { columnList, columnNames, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
+import type { Query } from '../queries-protocol.ts'
 import { readFreshness } from './freshness.ts'
 import { READ_POINTS_SEQ, seqOfData } from './known-seqs.ts'
 import {

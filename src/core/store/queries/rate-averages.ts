@@ -2,7 +2,7 @@ import { add, type Decimal, divide, ofInteger, textOfDecimal, ZERO } from '../..
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Row } from '../../model/resource.ts'
 import { AVERAGE_WINDOWS } from '../../resources/rate-averages.ts'
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { keyOfPeriod } from './market-data.ts'
 

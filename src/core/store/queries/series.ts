@@ -9,7 +9,8 @@ import {
   LEVELS,
   type Level,
 } from '../../domain/series-levels.ts'
-import type { Query, StoreHead } from '../pages/page.ts'
+import type { StoreHead } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET } from '../statements.ts'
 import { type BuiltSeries, readBuiltSeries } from './built-series.ts'
 import { CountedPoints, listsOf, type MarketSeries, readEnds, SOURCE_NUMBERS } from './counted-points.ts'

@@ -5,10 +5,9 @@ import type { KeyValue, Row, Selection } from '../../model/resource.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { BLOCKS_OF_SPAN } from '../../resources/funding-period-data-points/table.ts'
 import { filtersBySpan } from '../pages/locate.ts'
-import type { Query } from '../pages/page.ts'
 import type { KeySpan } from '../pages/scan.ts'
 import { columnList, filterConditions } from '../pages/scan-sql.ts'
-import type { Statement } from '../pages/statement.ts'
+import type { Query, Statement } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 import {
   cutAt,

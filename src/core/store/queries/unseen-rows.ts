@@ -9,10 +9,9 @@ import {
   type Selection,
 } from '../../model/resource.ts'
 import { locateRows } from '../pages/locate.ts'
-import type { Query } from '../pages/page.ts'
 import { selectsNothing } from '../pages/scan.ts'
 import { columnList, fromClause, selectionConditions } from '../pages/scan-sql.ts'
-import type { Statement } from '../pages/statement.ts'
+import type { Query, Statement } from '../queries-protocol.ts'
 import { readCoverage, readStoreHead } from './coverage.ts'
 import {
   cutAt,

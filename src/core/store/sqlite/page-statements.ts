@@ -7,8 +7,8 @@ import { HEAD_ROOM } from '../pages/edges.ts'
 import type { LineCursors } from '../pages/page.ts'
 import type { Scan } from '../pages/scan.ts'
 import { existsText, orderBy, rowsText, type ScanPart, SQLITE_HINTS } from '../pages/scan-sql.ts'
-import type { Statement } from '../pages/statement.ts'
 import { type Placeholders, templateOf } from '../pages/statement-template.ts'
+import type { Statement } from '../queries-protocol.ts'
 
 /* The pages of SQLite, which writes their text itself. */
 

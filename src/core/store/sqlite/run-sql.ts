@@ -1,6 +1,6 @@
 import type { KeyValue, Row } from '../../model/resource.ts'
 import type { Cell, TableRow } from '../../model/table.ts'
-import type { Query } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
 import { countPairs, type GainedRows, gain, type Mutation, type Write } from '../queries-protocol.ts'
 import { insertText, onConflict } from '../schema/upsert.ts'
 import { mergeRows } from '../write/merge-rows.ts'
