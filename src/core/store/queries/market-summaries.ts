@@ -228,6 +228,48 @@ function adjacentMarkets(ids: readonly string[], isStale: (id: string) => boolea
   return groups
 }
 
+/** The rows of other resources that summaries combine; by the market's id, unless a name says by its number. */
+type SummaryParts = {
+  numbers: ReadonlyMap<string, string>
+  providers: ReadonlyMap<string, string>
+  marketData: ReadonlyMap<string, Row>
+  instruments: ReadonlyMap<string, Row>
+  periods: ReadonlyMap<string, LatestPeriods>
+  /** The last point of each source, after the market's number. */
+  lastPointsByNumber: ReadonlyMap<string, readonly Row[]>
+  /** The seq of the last point. */
+  lastSeqsByNumber: ReadonlyMap<string, string>
+}
+
+/** Reads everything but the averages, for all markets together. */
+function* readSummaryParts(groups: readonly AdjacentMarkets[]): Query<SummaryParts> {
+  const ends = groups.map((group) => [group[0], group.at(-1)!].sort() as [string, string])
+  const ids = groups.flat().map((id): [string] => [id])
+
+  const numbers = valueByMarket(yield { text: READ_NUMBERS, each: ends })
+  const providers = valueByMarket(yield { text: COUNT_PROVIDERS, each: ends })
+  const dataRows: Row[] = yield { text: READ_MARKET_DATA, each: ends }
+  const instrumentRows: Row[] = yield instrumentsStatement(ends, ids.length)
+  const periods = latestPeriods(yield { text: READ_PERIODS, each: ids })
+  const eachNumber = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
+  const pointRows: Row[] = yield { text: READ_LAST_POINTS, each: eachNumber }
+  const lastSeqsByNumber = valueByMarket(yield { text: READ_POINTS_SEQ, each: eachNumber })
+  return {
+    numbers,
+    providers,
+    marketData: new Map(dataRows.map((row) => [String(row[0]), row])),
+    instruments: new Map(instrumentRows.map((row) => [String(keyOf(instruments, row)[0]), row])),
+    periods,
+    lastPointsByNumber: Map.groupBy(pointRows, ([number]) => String(number)),
+    lastSeqsByNumber,
+  }
+}
+
+/** The second column of rows, by the first one, which names the market. */
+function valueByMarket(rows: readonly Row[]): Map<string, string> {
+  return new Map(rows.map(([market, value]) => [String(market), String(value)]))
+}
+
 /**
  * Reads the summaries of markets.
  *
@@ -241,54 +283,52 @@ function* readSummaries(
   lastGap: bigint | null,
   at: bigint,
 ): Query<Map<string, ReadSummary>> {
-  const ends = groups.map((group) => [group[0], group.at(-1)!].sort() as [string, string])
-  const ids = groups.flat().map((id): [string] => [id])
-  const byMarket = (rows: Row[]) =>
-    new Map(rows.map(([marketId, value]) => [String(marketId), String(value)]))
-
-  const numbers = byMarket(yield { text: READ_NUMBERS, each: ends })
-  const providers = byMarket(yield { text: COUNT_PROVIDERS, each: ends })
-  const dataRows: Row[] = yield { text: READ_MARKET_DATA, each: ends }
-  const dataByMarket = new Map(dataRows.map((row) => [String(row[0]), row]))
-  const instrumentRows: Row[] = yield instrumentsStatement(ends, ids.length)
-  const instrumentsByMarket = new Map(instrumentRows.map((row) => [String(keyOf(instruments, row)[0]), row]))
-  const periodsByMarket = latestPeriods(yield { text: READ_PERIODS, each: ids })
-  const eachNumber = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
-  const pointRows: Row[] = yield { text: READ_LAST_POINTS, each: eachNumber }
-  const pointsByNumber = Map.groupBy(pointRows, ([number]) => String(number))
-  const seqs = byMarket(yield { text: READ_POINTS_SEQ, each: eachNumber })
-
+  const parts = yield* readSummaryParts(groups)
   const summaries = new Map<string, ReadSummary>()
-  for (const [marketId] of ids) {
-    const instrument = instrumentsByMarket.get(marketId)
-    const number = numbers.get(marketId)!
-    const periods = periodsByMarket.get(marketId) ?? NO_PERIODS
-    const running = runningOf(periods)
-    const points = pointsByNumber.get(number) ?? []
-    const periodNode = (row: Row | null) =>
-      row === null ? null : fundingPeriods.node(fundingPeriods.finalRow!(row), { marketId })
-    const pointNode = (source: number) => {
-      const row = points.find((point) => point[SOURCE_COLUMN] === source)
-      return row === undefined ? null : fundingPeriodDataPoints.node(row.slice(1), { marketId })
-    }
-    const data = dataByMarket.get(marketId)
+  for (const marketId of groups.flat()) {
+    const running = runningOf(parts.periods.get(marketId) ?? NO_PERIODS)
     const averages = validAverages.get(marketId) ?? (yield* readRateAverages(marketId, running, at))
-    const isLatest = isLatestPeriod(periods, [seqs.get(number), seqOfData(data)])
-    const areComplete = isLatest && (lastGap === null || lastGap < periods.startHeight)
-    const row = rowOf(marketId, {
-      instrument: instrument === undefined ? null : instruments.node(instrument, {}),
-      runningPeriod: isLatest ? periodNode(running) : null,
-      lastPaidPeriod: periodNode(periods.paid),
-      estimate: jsonOrNull(estimateNode(data, running)),
-      lastExternalPoint: pointNode(1),
-      lastInternalPoint: pointNode(2),
-      marketData: jsonOrNull(data === undefined ? null : marketDataNode(data)),
-      averages: JSON.stringify(areComplete ? averages.node : NO_AVERAGES),
-      providers: providers.get(marketId) ?? '0',
-    })
-    summaries.set(marketId, { row, averages })
+    summaries.set(marketId, { row: rowOf(marketId, summaryOf(marketId, parts, averages, lastGap)), averages })
   }
   return summaries
+}
+
+/** Combines the parts of one market's summary. */
+function summaryOf(
+  marketId: string,
+  parts: SummaryParts,
+  averages: RateAverages,
+  lastGap: bigint | null,
+): Summary {
+  const number = parts.numbers.get(marketId)!
+  const instrument = parts.instruments.get(marketId)
+  const data = parts.marketData.get(marketId)
+  const periods = parts.periods.get(marketId) ?? NO_PERIODS
+  const running = runningOf(periods)
+  const isLatest = isLatestPeriod(periods, [parts.lastSeqsByNumber.get(number), seqOfData(data)])
+  const areComplete = isLatest && (lastGap === null || lastGap < periods.startHeight)
+  const lastPoints = parts.lastPointsByNumber.get(number) ?? []
+  return {
+    instrument: instrument === undefined ? null : instruments.node(instrument, {}),
+    runningPeriod: isLatest ? periodNode(marketId, running) : null,
+    lastPaidPeriod: periodNode(marketId, periods.paid),
+    estimate: jsonOrNull(estimateNode(data, running)),
+    lastExternalPoint: pointNode(marketId, lastPoints, 1),
+    lastInternalPoint: pointNode(marketId, lastPoints, 2),
+    marketData: jsonOrNull(data === undefined ? null : marketDataNode(data)),
+    averages: JSON.stringify(areComplete ? averages.node : NO_AVERAGES),
+    providers: parts.providers.get(marketId) ?? '0',
+  }
+}
+
+function periodNode(marketId: string, row: Row | null): string | null {
+  return row === null ? null : fundingPeriods.node(fundingPeriods.finalRow!(row), { marketId })
+}
+
+/** The node of the point of a source, among a market's last points. */
+function pointNode(marketId: string, lastPoints: readonly Row[], source: number): string | null {
+  const row = lastPoints.find((point) => point[SOURCE_COLUMN] === source)
+  return row === undefined ? null : fundingPeriodDataPoints.node(row.slice(1), { marketId })
 }
 
 /** The row of a summary: its fields in the order of the resource's description (resources/market-summaries.ts). */
