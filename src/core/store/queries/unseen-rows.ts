@@ -36,7 +36,7 @@ export type UnseenQuery = {
   asOf: Coverage | null
   /** Maximum number of rows. */
   limit: number
-  /** The unfinished pass of the previous answer, which this query continues with the same coverage. */
+  /** The pass that the previous answer has not ended, which this query continues with the same coverage; null if it has. */
   pass: Pass | null
 }
 
@@ -76,14 +76,14 @@ export function* readUnseenRows(query: UnseenQuery): Query<UnseenRows | null> {
   const ranges = storedPartsOf(unseen, coverage)
   // The position of a row assumes that all earlier blocks have been seen, which this follower has not.
   const hasGap = ranges.some(({ height }) => height < unseen.tail.height)
-  const asked = { resource: hasGap ? inGaps(resource) : resource, selection, ...located }
+  const locatedRows = { resource: hasGap ? inGaps(resource) : resource, selection, ...located }
   let openPass = pass
   let readRows = 0
   for (const range of ranges) {
     let from: EventPosition = range
     while (from.height <= range.to) {
       const part = yield* readRange(
-        { ...asked, limit: limit - rows.length, pass: openPass },
+        { ...locatedRows, limit: limit - rows.length, pass: openPass },
         { ...from, to: range.to },
       )
       openPass = null
@@ -126,18 +126,18 @@ function* readRange(query: RangeQuery, range: PositionRange): Query<RangeRead> {
 
 /** The first rows of these blocks, among all rows of a selection. */
 function positionedRowsStatement(
-  asked: LocatedRows,
+  located: LocatedRows,
   { height, index, within, to }: PositionRange,
   limit: number,
 ): Statement {
-  const { resource, selection, market } = asked
+  const { resource, selection, market } = located
   const { table } = resource.storage
   const values: KeyValue[] = [height, BigInt(within === undefined ? index : index + 1), to, BigInt(limit)]
-  const ids = idColumns(asked).map((column) => `${table}.${column}`)
+  const ids = idColumns(located).map((column) => `${table}.${column}`)
   const after = within === undefined ? [] : within.map((id) => `$${values.push(id)}`)
   const compared = ['height', 'event_index', ...(within === undefined ? [] : ids)]
   const conditions = selectionConditions(
-    asked,
+    located,
     (name) => `$${values.push(name === 'market' ? market! : selection[name]!)}`,
   )
   conditions.push(`(${compared.join(', ')}) > (${['$1', '$2', ...after].join(', ')}) and height <= $3`)
