@@ -191,7 +191,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/store/queries/unseen-rows': 'readPosition',
   'core/store/queries/counted-points': 'SOURCE_NUMBERS',
   'core/store/queries/coverage': 'readCoverage',
-  'core/store/queries/holdings': 'readHoldings readPrunedBefore',
+  'core/store/queries/store-contents': 'readPrunedBefore readStoreContents',
   'core/store/queries/long-texts': 'readLongTexts',
   'core/store/queries/built-series': 'readBuiltSeries',
   'core/store/schema-version': 'refuseOldSchema',

@@ -6,7 +6,7 @@ import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-poi
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { StoreUnavailableError } from '#core/store/errors'
 import type { PageQuery } from '#core/store/pages/page'
-import { ALL_HOLDINGS, readHoldings } from '#core/store/queries/holdings'
+import { ALL_CONTENTS, readStoreContents } from '#core/store/queries/store-contents'
 import { startRenderThreads } from '#service/answers/render-threads'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
 import type { RenderedBody, Workload } from '#service/questions/question'
@@ -82,7 +82,7 @@ test(
 test('Long pages, which are read in pieces, equal those read at once', options, async (t) => {
   const { here, threads, reader } = await openRenderers(t, await storeOfGenerated(t, SQLITE!, POINTS))
   const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read(() =>
-    readHoldings(ALL_HOLDINGS),
+    readStoreContents(ALL_CONTENTS),
   ))!.fundingPeriodDataPoints[0]!
   assert.ok(Number(count) > 5_500)
   const middle = (BigInt(firstTimestamp) + BigInt(lastTimestamp)) / 2n
@@ -121,7 +121,8 @@ test(
     const store = await storeOfGenerated(t, SQLITE!, POINTS)
     const base = await serve(t, store, { cacheBytes: 0, inThreads: true })
     const reader = await openReader(t, store)
-    const { marketId } = (await reader.read(() => readHoldings(ALL_HOLDINGS)))!.fundingPeriodDataPoints[0]!
+    const { marketId } = (await reader.read(() => readStoreContents(ALL_CONTENTS)))!
+      .fundingPeriodDataPoints[0]!
     const path = `/api/v2/funding-periods/data-points/${marketId}`
     const targetOf = (order: boolean, first: number) =>
       `${path}?pagination.first=${first}&pagination.newestFirst=${order}`

@@ -10,7 +10,7 @@ import {
   inText,
   without,
 } from '#core/domain/coverage'
-import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/queries/holdings'
+import { ALL_CONTENTS, type ContentsQuery, type StoreContents } from '#core/store/queries/store-contents'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
 export const COVERAGE_PATH = '/api/v2/coverage'
@@ -32,15 +32,18 @@ export type CoverageBody = {
     since: { resource: string; height: string; start: string | null }[]
     /** What to ask for the rest with, if there are more gaps or markets; null if this is all. */
     next: string | null
-  } & Omit<Holdings, 'coverage' | 'next'>
+  } & Omit<StoreContents, 'coverage' | 'next'>
 }
 
 /**
  * Describes the requested part of a store's coverage. Over all parts, every height from the first to the last is in
  * exactly one range, gap or imported range.
  */
-export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery = ALL_HOLDINGS): CoverageBody {
-  const { coverage, next, ...rows } = holdings
+export function coverageBody(
+  contents: StoreContents,
+  { fromHeight }: ContentsQuery = ALL_CONTENTS,
+): CoverageBody {
+  const { coverage, next, ...rows } = contents
   return {
     coverage: {
       chainId: coverage.chainId,

@@ -1,8 +1,8 @@
 import { MAX_INT64 } from '#core/domain/integers'
-import type { HoldingsQuery } from '#core/store/queries/holdings'
+import type { ContentsQuery } from '#core/store/queries/store-contents'
 
 /** Start of the rest of the coverage. */
-type CoverageRest = Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'>
+type CoverageRest = Pick<ContentsQuery, 'fromHeight' | 'afterMarket'>
 
 /** Longest id of a market in a cursor: that of any event is shorter. */
 const MAX_ID = 1_024

@@ -1,6 +1,6 @@
 import type { CoverageForm } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
-import { type HoldingsQuery, readHoldings } from '#core/store/queries/holdings'
+import { type ContentsQuery, readStoreContents } from '#core/store/queries/store-contents'
 import { invalidPagination } from '../http/errors.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
@@ -147,7 +147,7 @@ export const COVERAGE_SCHEMA = objectOf({
 })
 
 /** Stored blocks, gaps and row counts. */
-export const coverageQuestion: Question<HoldingsQuery> = {
+export const coverageQuestion: Question<ContentsQuery> = {
   path: COVERAGE_PATH,
   parameters: COVERAGE_PARAMETERS,
   check: (values) => {
@@ -161,11 +161,11 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     return { marketId, ...rest, limit: MAX_COVERAGE_ROWS }
   },
   render: async (query, { reader }) => {
-    const holdings = await reader.read(() => readHoldings(query))
-    if (holdings === null) return null
-    const { height, timestamp } = holdings.coverage
+    const contents = await reader.read(() => readStoreContents(query))
+    if (contents === null) return null
+    const { height, timestamp } = contents.coverage
     const storeHead = { height: height.toString(), timestamp: timestamp.toString() }
-    return renderedBody(coverageBody(holdings, query), storeHead, null)
+    return renderedBody(coverageBody(contents, query), storeHead, null)
   },
   workload: () => ({ queue: 'report' }),
   sourceOf: () => null,

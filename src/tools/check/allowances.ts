@@ -2,7 +2,7 @@ import { type Coverage, type HeightRange, isWithin } from '#core/domain/coverage
 import { isBefore } from '#core/domain/event-position'
 import { cutToMicrosecond } from '#core/domain/time'
 import { STORED } from '#core/resources/stored'
-import type { PrunedBefore } from '#core/store/queries/holdings'
+import type { PrunedBefore } from '#core/store/queries/store-contents'
 import { type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { type NamedRow, positionOfRow } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'

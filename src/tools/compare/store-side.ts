@@ -3,7 +3,7 @@ import { MARKET_ID } from '#core/domain/ids'
 import { least } from '#core/domain/integers'
 import type { Key, Resource, Selection } from '#core/model/resource'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
-import { readHoldings } from '#core/store/queries/holdings'
+import { readStoreContents } from '#core/store/queries/store-contents'
 import { readPosition } from '#core/store/queries/unseen-rows'
 import type { Query } from '#core/store/queries-protocol'
 import { FIND_MARKET } from '#core/store/statements'
@@ -59,13 +59,13 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     await reader.close()
   }
   const { storeHead } = snapshot
-  const holdings = await reader.read(readHoldings)
-  if (storeHead === null || holdings === null) {
+  const contents = await reader.read(readStoreContents)
+  if (storeHead === null || contents === null) {
     await close()
     throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
   }
   const height = BigInt(storeHead.height)
-  const coverage = coverageOfBody(coverageBody(holdings))
+  const coverage = coverageOfBody(coverageBody(contents))
   // Rows of commits after the snapshot are not in it.
   const heights = coverage.heights.flatMap(({ from, to }) =>
     from > height ? [] : [{ from, to: least([to, height]) }],

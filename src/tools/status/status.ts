@@ -1,5 +1,5 @@
 import type { StoreFacts } from '#core/store/inspection'
-import { readHoldings } from '#core/store/queries/holdings'
+import { readStoreContents } from '#core/store/queries/store-contents'
 import { readStore } from '#core/store/read-store'
 import type { StoreAdmin } from '#core/store/store'
 import type { StateReport } from '#service/health/readiness'
@@ -56,13 +56,13 @@ export async function statusOfStore(store: StoreAdmin): Promise<StatusReport> {
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
   // These queries need all machines.
   if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
-  const holdings = await readStore(store, readHoldings)
-  if (holdings === null) return report
-  const { coverage } = coverageBody(holdings)
+  const contents = await readStore(store, readStoreContents)
+  if (contents === null) return report
+  const { coverage } = coverageBody(contents)
   return {
     ...report,
     coverage,
-    lastBlock: lastBlock(holdings.coverage.height.toString(), coverage.blocks.lastTimestamp),
+    lastBlock: lastBlock(contents.coverage.height.toString(), coverage.blocks.lastTimestamp),
   }
 }
 

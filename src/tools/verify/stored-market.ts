@@ -7,7 +7,7 @@ import type {
   FundingPeriodEvent,
 } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
-import type { PrunedBefore } from '#core/store/queries/holdings'
+import type { PrunedBefore } from '#core/store/queries/store-contents'
 import { rowsUnder } from '#core/store/schema/ranges'
 import { type TextCell, tableOf } from '#core/store/schema/tables'
 import type { TableReader } from '#core/store/table-reader'

@@ -9,7 +9,7 @@ import { textOf } from '../statements.ts'
 import { coverageOf, GAP_COLUMNS, READ_SINCE, READ_STREAM } from './coverage.ts'
 
 /** The requested part of a store's counts: gaps by height and rows by market, each from a start on. */
-export type HoldingsQuery = {
+export type ContentsQuery = {
   /** Only rows of this market; null for all markets. */
   marketId: string | null
   /** Only gaps that begin at this height or above it; null for no gaps. */
@@ -21,7 +21,7 @@ export type HoldingsQuery = {
 }
 
 /** Everything in a store. */
-export const ALL_HOLDINGS: HoldingsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
+export const ALL_CONTENTS: ContentsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
 
 /** The number of a market's rows, and the times of the first and the last one. */
 type MarketCount = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
@@ -39,11 +39,11 @@ type ResourceCounts = {
 }
 
 /** Counts and ranges of a store's rows; numbers are text. */
-export type Holdings = ResourceCounts & {
+export type StoreContents = ResourceCounts & {
   /** Only with the requested gaps. */
   coverage: Coverage
   /** Start of the remaining gaps and markets; null if there are none. */
-  next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
+  next: Pick<ContentsQuery, 'fromHeight' | 'afterMarket'> | null
   /** Null if nothing has been pruned. */
   prunedBefore: PrunedBefore | null
 }
@@ -55,70 +55,84 @@ export type Holdings = ResourceCounts & {
 export type PrunedBefore = { timestamp: string | null; height: string | null }
 
 /** The statement that counts a resource's rows. */
-type HoldingStatement = Statement & {
-  /** The fields of a row. If the first is the market, there is a row for each market. */
+type CountStatement = {
+  statement: Statement
+  /** The names of its columns. */
   fields: readonly string[]
+  /** Whether it returns a row for each market, whose id is then the first column; else it returns one row. */
+  isByMarket: boolean
 }
 
 /** The requested markets: a condition on their ids, and their maximum number. */
 type RequestedMarkets = { where: string; values: [from: string, most: bigint] }
+
+const TIMES_BY_MARKET = {
+  fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'],
+  isByMarket: true,
+} as const
 
 /**
  * The statement that counts a resource's rows, in the form of its description.
  *
  * @throws {TypeError} for a form that its table cannot give.
  */
-function statementOf(resource: Resource, { where, values }: RequestedMarkets): HoldingStatement {
+function countStatement(resource: Resource, { where, values }: RequestedMarkets): CountStatement {
   const { coverage, storage, key } = resource
   const { table, span } = storage
-  const times = { fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'], values }
   switch (coverage) {
     case 'count':
       return {
         fields: ['count'],
-        values: [],
-        text: `select cast(count(*) as text) from ${fromClause(resource)}`,
+        isByMarket: false,
+        statement: { text: `select cast(count(*) as text) from ${fromClause(resource)}`, values: [] },
       }
     case 'count and block times':
       return {
         fields: ['count', 'firstTimestamp', 'lastTimestamp'],
-        values: [],
-        text: `select cast(count(*) as text), cast(min(block_timestamp) as text), cast(max(block_timestamp) as text)
+        isByMarket: false,
+        statement: {
+          text: `select cast(count(*) as text), cast(min(block_timestamp) as text), cast(max(block_timestamp) as text)
           from ${table}`,
+          values: [],
+        },
       }
     case 'times by market':
       if (storage.scopeBy === 'id') {
         const time = key[0]!.column
-        return {
-          ...times,
-          text: `
+        const text = `
             select market_id, cast(count(*) as text), cast(min(${time}) as text), cast(max(${time}) as text)
-            from ${table} where ${where} group by market_id order by market_id limit $2`,
-        }
+            from ${table} where ${where} group by market_id order by market_id limit $2`
+        return { ...TIMES_BY_MARKET, statement: { text, values } }
       }
       if (span === undefined)
         throw new TypeError(
           `${resource.name}: no table says the times of a market's rows: name the market by its id, or keep spans`,
         )
       return {
-        ...times,
-        text: `
+        ...TIMES_BY_MARKET,
+        statement: {
+          text: `
           select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
             cast(max(last_timestamp) as text)
           from markets join ${span.table} on ${span.table}.market = markets.market
           where ${where} and market_id <= $3 group by market_id order by market_id limit $2`,
+          values,
+        },
       }
     case 'blocks by market':
       if (table !== liquidityProviders.storage.table) throw new TypeError(`${resource.name}: it has no lists`)
       return {
         fields: ['marketId', 'count', 'atBlock'],
-        text: `
+        isByMarket: true,
+        statement: {
+          text: `
           select market_id, cast((
               select count(*) from liquidity_providers
               where liquidity_providers.market_id = lists.market_id and ${storage.condition}
             ) as text), cast(height as text)
           from liquidity_provider_lists as lists where ${where} order by market_id limit $2`,
-        values,
+          values,
+        },
       }
     default:
       return coverage satisfies never
@@ -126,7 +140,10 @@ function statementOf(resource: Resource, { where, values }: RequestedMarkets): H
 }
 
 // A description that cannot be counted fails when the program starts.
-for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: ['', 0n] })
+for (const resource of RESOURCES) countStatement(resource, { where: 'true', values: ['', 0n] })
+
+/** The rows of a resource's {@link CountStatement}. */
+type CountedResource = Pick<CountStatement, 'fields' | 'isByMarket'> & { name: string; rows: Row[] }
 
 /** Reads the first ranges that begin at a height or above it. */
 function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
@@ -142,7 +159,7 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
  * Counts rows by resource and market; null if the store is empty. It reads one gap, imported range and market more than
  * requested, to detect whether there are more.
  */
-export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
+export function* readStoreContents(query = ALL_CONTENTS): Query<StoreContents | null> {
   const { marketId, limit } = query
   const most = (from: unknown) => (from === null ? 0n : limit === null ? MAX_INT64 : BigInt(limit) + 1n)
   const markets: RequestedMarkets = {
@@ -155,12 +172,11 @@ export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
   const imported = yield lowestRanges('imported', ...ranges)
   const since = yield { text: READ_SINCE }
   const prunedBefore = yield* readPrunedBefore()
-  const resources: { name: string; fields: readonly string[]; isByMarket: boolean; rows: Row[] }[] = []
+  const counted: CountedResource[] = []
   for (const resource of RESOURCES) {
-    const { fields, ...statement } = statementOf(resource, markets)
-    const isByMarket = fields[0] === 'marketId'
+    const { statement, fields, isByMarket } = countStatement(resource, markets)
     const rows = resource.storage.scopeBy === 'number' ? yield* sumSpans(statement, markets) : yield statement
-    resources.push({ name: resource.name, fields, isByMarket, rows })
+    counted.push({ name: resource.name, fields, isByMarket, rows })
   }
 
   // Gaps and imported ranges do not overlap: where one list is cut, no range of the other reaches beyond.
@@ -168,10 +184,10 @@ export function* readHoldings(query = ALL_HOLDINGS): Query<Holdings | null> {
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
   const coverage = coverageOf(stream, gaps.filter(isShownRange), since, imported.filter(isShownRange))
   if (coverage === null) return null
-  const byMarket = resources.filter(({ isByMarket }) => isByMarket).map(({ rows }) => rows)
+  const byMarket = counted.filter(({ isByMarket }) => isByMarket).map(({ rows }) => rows)
   const afterMarket = endOfLists(byMarket, limit, ([market]) => String(market))
   const isShown = ([market]: Row) => afterMarket === null || (market as string) <= afterMarket
-  const counts = resources.map(({ name, fields, isByMarket, rows }) => {
+  const counts = counted.map(({ name, fields, isByMarket, rows }) => {
     const named = (row: Row) => Object.fromEntries(fields.map((field, at) => [field, row[at]]))
     return [name, isByMarket ? rows.filter(isShown).map(named) : named(rows[0]!)]
   })
