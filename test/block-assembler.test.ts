@@ -105,27 +105,27 @@ const CASES: Record<string, Case> = {
   },
   'a block without an end stops the input when another one begins': {
     stream: [block(2, 'a', open), block(3, 'b')],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
     error: /expected block 2, found block 3: block 2 missing or incomplete/,
   },
   'a block without an end is a gap where gaps are allowed': {
     stream: [block(2, 'a'), block(3, 'b', open), block(4, 'c')],
     options: { allowGap: true },
     blocks: ['2: 2=a', '4: 2=c'],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
     gaps: ['missing 3 to 3'],
   },
   'an empty store begins with the lowest block that has begun': {
     stream: [block(5, 'a', open), block(3, 'b'), block(4), block(5, 'a')],
     blocks: ['3: 2=b', '4:', '5: 2=a'],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
     gaps: [],
     began: 3n,
   },
   'a block that begins again is taken from its second beginning': {
     stream: [block(2, 'a', open), block(2, 'ab')],
     blocks: ['2: 2=a 3=b'],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
   },
   'events before the first block, between blocks and of other heights are passed over': {
     stream: [
@@ -176,14 +176,14 @@ const CASES: Record<string, Case> = {
   'an incomplete block does not replace an incomplete one': {
     store: [block(2, 'abc', { without: [3] }), block(3)],
     stream: [block(2, 'abc', { without: [4] })],
-    counts: { heldBlocks: 1 },
+    counts: { storedBlocks: 1 },
     gaps: ['incomplete 2 to 2'],
   },
   'a stored block is passed over, without a look at the ids of its events': {
     store: [block(2, 'a'), block(3, 'b')],
     stream: [block(2, 'xyz', { without: [2] }), block(3, 'b'), block(4, 'c')],
     blocks: ['4: 2=c'],
-    counts: { heldBlocks: 2 },
+    counts: { storedBlocks: 2 },
   },
   'a block beyond the next one stops the input': {
     store: [block(2), block(3)],
@@ -252,29 +252,29 @@ const CASES: Record<string, Case> = {
     stream: [genesis('ab', { without: [3] }), first('c'), block(2)],
     options: { allowGap: true },
     blocks: ['2:'],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
     gaps: ['missing 1 to 1'],
   },
   'parts of block 1 that had no end are forgotten once another block has begun': {
     stream: [genesis('a', open), first('b', open), block(2), first('b'), block(3)],
     options: { allowGap: true },
     blocks: ['2:', '1: 2=b', '3:'],
-    counts: { unfinishedBlocks: 2 },
+    counts: { incompleteBlocks: 2 },
     gaps: [],
   },
   'a part of block 1 without an end may come again': {
     stream: [genesis('a', open), genesis('a'), first('b'), block(2)],
     blocks: ['1: 2=a 5=b', '2:'],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
   },
   'a part of block 1 without an end stops the input when block 2 begins': {
     stream: [genesis('a'), first('b', open), block(2)],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
     error: /expected block 1, found block 2/,
   },
   'genesis without an end makes block 1 incomplete': {
     stream: [genesis('a', open), first('b'), block(2)],
-    counts: { unfinishedBlocks: 1 },
+    counts: { incompleteBlocks: 1 },
     pending: 1n,
     error: /the end of a part of block 1, genesis or the block itself, missing/,
   },
@@ -292,13 +292,13 @@ const CASES: Record<string, Case> = {
     store: [genesis('ab'), block(2)],
     stream: [genesis('ab'), first('c'), block(2)],
     blocks: ['1: 6=c after 4'],
-    counts: { heldBlocks: 2 },
+    counts: { storedBlocks: 2 },
   },
   'genesis is not added to the block itself, whose places count from the first': {
     store: [first('c'), block(2)],
     stream: [genesis('ab'), first('c'), block(2)],
     blocks: ['1: 2=a 3=b 6=c after 0'],
-    counts: { heldBlocks: 1 },
+    counts: { storedBlocks: 1 },
   },
   'a part of block 1 does not replace the other one': {
     store: [genesis('ab'), block(2)],
@@ -310,13 +310,13 @@ const CASES: Record<string, Case> = {
     store: [genesis('ab'), block(2)],
     stream: [first('c'), block(2)],
     options: { allowGap: true },
-    counts: { heldBlocks: 2 },
+    counts: { storedBlocks: 2 },
   },
   'both parts of block 1 are passed over if both are stored': {
     store: [genesis('a'), first('b'), block(2)],
     stream: [genesis('a'), first('b'), block(2), block(3)],
     blocks: ['3:'],
-    counts: { heldBlocks: 2 },
+    counts: { storedBlocks: 2 },
   },
   'an event of another chain is refused': {
     stream: [block(2), block(3, '', { chain: 'other' })],
@@ -398,8 +398,8 @@ const NO_COUNTS = {
   beforeFirstBlock: 0,
   outsideBlocks: 0,
   repeated: 0,
-  unfinishedBlocks: 0,
-  heldBlocks: 0,
+  incompleteBlocks: 0,
+  storedBlocks: 0,
   importedBlocks: 0,
 }
 
@@ -430,7 +430,7 @@ describe('The assembly of blocks', () => {
       coverage,
     })
     assert.deepEqual(blocks, ['5: 2=d'])
-    assert.deepEqual([counts.heldBlocks, counts.importedBlocks], [3, 2])
+    assert.deepEqual([counts.storedBlocks, counts.importedBlocks], [3, 2])
   })
 
   test('reports what is left out once for each event, with its reason', () => {

@@ -45,9 +45,9 @@ export type AssemblerCounts = {
   /** Events whose index was already seen in their block. */
   repeated: number
   /** Blocks without an EndBlock, and a block 1 of which a part is missing: they are dropped. */
-  unfinishedBlocks: number
+  incompleteBlocks: number
   /** Blocks that are not handed on because the store has them, complete or incomplete. */
-  heldBlocks: number
+  storedBlocks: number
   /** Of these, blocks whose rows are from an import: their events are not used. */
   importedBlocks: number
   leftOut: Map<LeftOutReason, number>
@@ -81,8 +81,8 @@ export class BlockAssembler {
     beforeFirstBlock: 0,
     outsideBlocks: 0,
     repeated: 0,
-    unfinishedBlocks: 0,
-    heldBlocks: 0,
+    incompleteBlocks: 0,
+    storedBlocks: 0,
     importedBlocks: 0,
     leftOut: new Map(),
   }
@@ -185,7 +185,7 @@ export class BlockAssembler {
       idPrefix: `${height}-`,
       ids: new IdSequence(),
       storedIndex: 0,
-      incomplete: false,
+      isIncomplete: false,
       events: [],
       eventCount: 0,
       weight: 0,
@@ -202,7 +202,7 @@ export class BlockAssembler {
     const dropped = this.#open
     this.#open = null
     if (dropped === null || dropped.isStored) return
-    this.counts.unfinishedBlocks++
+    this.counts.incompleteBlocks++
     if (dropped.height !== next) this.#blockOne.dropEnded()
     else if (next === 1n) this.#blockOne.partHasNoEnd(dropped.hash)
   }
@@ -213,7 +213,7 @@ export class BlockAssembler {
     this.#open = null
     // Block 1 has two parts.
     if (isStored && (height !== 1n || ended === null)) {
-      this.counts.heldBlocks++
+      this.counts.storedBlocks++
       if (this.#isImported(height)) this.counts.importedBlocks++
     }
     if (height === 1n) this.#blockOne.endPart(block)
@@ -231,8 +231,8 @@ export class BlockAssembler {
       if (hasPartWithoutEnd) {
         this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,')
       }
-      if (block.incomplete) this.counts.unfinishedBlocks++
-      else if (this.#hasOtherPartStored(hashes)) this.counts.heldBlocks++
+      if (block.isIncomplete) this.counts.incompleteBlocks++
+      else if (this.#hasOtherPartStored(hashes)) this.counts.storedBlocks++
       else this.#handOn(block, hashes)
     }
     this.#blockOne.clear()
@@ -356,7 +356,7 @@ export class BlockAssembler {
         this.#position,
       )
     }
-    block.incomplete = true
+    block.isIncomplete = true
   }
 
   /** Adds the last event to the open block, unless there is none or it is stored. */
@@ -400,9 +400,9 @@ export class BlockAssembler {
 
   /** Hands on a whole block. `blockOne` are the hashes of the parts of block 1 that the store then has. */
   #handOn(block: OpenBlock, blockOne: readonly string[] | null): void {
-    const { height, timestamp, events, incomplete: isIncomplete, storedIndex, weight } = block
+    const { height, timestamp, events, isIncomplete, storedIndex, weight } = block
     if (isIncomplete && this.#gaps.at(height)?.kind === 'incomplete') {
-      this.counts.heldBlocks++
+      this.counts.storedBlocks++
       return
     }
     const replacesAfter = this.#isStored(height) ? storedIndex : null

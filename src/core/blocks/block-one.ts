@@ -69,7 +69,7 @@ export class BlockOne {
     part.eventCount += first.eventCount
     part.weight += first.weight
     part.longWeight += first.longWeight
-    part.incomplete ||= first.incomplete
+    part.isIncomplete ||= first.isIncomplete
     part.storedIndex = first.isStored ? first.ids.last : 0
     this.#ended = { block: part, hashes: [...hashes, part.hash] }
   }

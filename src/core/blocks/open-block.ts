@@ -16,7 +16,7 @@ export type OpenBlock = {
   ids: IdSequence
   /** In block 1, the last index of a first part that is stored, and so not among the events. */
   storedIndex: number
-  incomplete: boolean
+  isIncomplete: boolean
   events: BlockEvent[]
   /** Number of stored events so far: the length of `events`, unless they are only checked. */
   eventCount: number

@@ -91,7 +91,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
   const report: IngestionReport = {
     blocks: batches.committedBlocks,
-    heldBlocks: counts.heldBlocks,
+    heldBlocks: counts.storedBlocks,
     importedBlocks: counts.importedBlocks,
     records: counts.records,
     bytes: reading.bytesRead,
@@ -102,7 +102,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
       outsideBlocks: counts.outsideBlocks,
       repeated: counts.repeated,
     },
-    unfinishedBlocks: counts.unfinishedBlocks,
+    unfinishedBlocks: counts.incompleteBlocks,
     pendingHeight: failure === null ? (assembler.pendingHeight?.toString() ?? null) : null,
     cutOff: reading.cutOff,
     sequenceBreaks: reading.sequenceBreaks,

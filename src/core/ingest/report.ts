@@ -10,7 +10,7 @@ import type { GainedRows } from '../store/queries-protocol.ts'
  */
 export type RowCounts = Record<string, number>
 
-/** The result of an ingestion. */
+/** The result of an ingestion, also as the JSON that `--json` prints: its names are public. */
 export type IngestionReport = {
   /** Number of committed blocks. */
   blocks: number
@@ -26,6 +26,7 @@ export type IngestionReport = {
   leftOut: Partial<Record<LeftOutReason, number>>
   /** Events skipped by the rules on blocks. */
   passedOver: { beforeFirstBlock: number; outsideBlocks: number; repeated: number }
+  /** Incomplete blocks that were dropped. */
   unfinishedBlocks: number
   /** The height of the block within which the input ends, and which is not committed, as text; null if there is none. */
   pendingHeight: string | null
