@@ -176,7 +176,7 @@ function factsOf(row: string[]): Facts {
 }
 
 /** The number of the requested market; null if rows name their market by id. */
-const marketOf = ({ resource: { storage } }: PageQuery) => (storage.scopeBy === 'number' ? 1n : null)
+const marketOf = ({ resource: { storage } }: PageQuery) => (storage.marketColumn === 'market' ? 1n : null)
 
 const scansOf = (query: PageQuery, { span }: Facts): PageScans => {
   const isInSpan = filtersBySpan(query.resource, query.selection).length > 0

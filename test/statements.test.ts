@@ -28,7 +28,7 @@ function sqlOf({ text, values }: Statement): string {
 }
 
 for (const { resource, selection, rows } of RESOURCE_ROWS) {
-  const market = resource.storage.scopeBy === 'number' ? 1n : null
+  const market = resource.storage.marketColumn === 'market' ? 1n : null
   const query = { resource, selection, descending: true, cursor: keyOf(resource, rows[0]!), limit: LIMIT }
   const scans = pageScans(query, null, market)
   const ofPostgres = isReadAsColumns(resource, false) ? columnsStatement : rowsStatement

@@ -5,7 +5,7 @@ import { type DescribedFilter, type Filter, type FilterName, filterOf, type Sele
 import { nodeWriter } from './node-json.ts'
 import type { Key, KeyColumn, Row } from './row.ts'
 import { type Positions, refuseTablesWithoutPosition, selectWithPositions } from './row-positions.ts'
-import type { RowType, Table } from './table.ts'
+import { type MarketColumn, marketColumn, type RowType, type Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
 
 export type { Filter, FilterName, Selection } from './filters.ts'
@@ -30,8 +30,8 @@ type Storage = {
   columns: readonly RowColumn[]
   /** The tables whose writes change the rows, if it is not the table that contains them. */
   derivedFrom?: readonly string[]
-  /** The column that names the market in scope: its number in the store (`market`) or its id (`market_id`). */
-  scopeBy?: 'number' | 'id'
+  /** The column in which the table's rows name their market; absent if they do not, or several tables contain them. */
+  marketColumn?: MarketColumn
   /** A condition of every query. */
   condition?: string
   /**
@@ -51,8 +51,8 @@ type Storage = {
 /** Name of a resource in answers, streams, exports and the client. */
 export type ResourceName = string
 
-/** As {@link Storage}, with the table itself; the columns are derived from the key and the fields. */
-type DescribedStorage = Omit<Storage, 'table' | 'columns' | 'from'> & {
+/** As {@link Storage}, with the table itself, from which columns are derived, with the key and the fields. */
+type DescribedStorage = Omit<Storage, 'table' | 'marketColumn' | 'columns' | 'from'> & {
   table: Table | string
   /** The select. {@link Positions} (row-positions.ts) says how it gives the position of a row. */
   from?: (positions: Positions) => string
@@ -149,6 +149,8 @@ export function defineResource(description: Description): Resource {
         throw new TypeError(`${name}: its table has no column ${column}`)
     }
   }
+  const byMarket = typeof table === 'string' ? undefined : marketColumn(table)
+  if (scope !== null && byMarket === undefined) throw new TypeError(`${name}: its table names no market`)
   const finalRow = finalRowOf(fields, names)
   const tableName = typeof table === 'string' ? table : table.name
   const select = from === undefined ? {} : selectWithPositions(name, tableName, from)
@@ -162,6 +164,7 @@ export function defineResource(description: Description): Resource {
     storage: {
       ...otherStorage,
       ...select,
+      ...(byMarket === undefined ? {} : { marketColumn: byMarket }),
       table: tableName,
       columns,
     },
@@ -228,6 +231,15 @@ export function keyOf({ key }: Resource, row: Row): Key {
 /** The value that a resource's cursors and nodes are bound to; null for a resource without a scope. */
 export function scopeOf({ scope }: Resource, selection: Selection): string | null {
   return scope === null ? null : selection[scope]!
+}
+
+/**
+ * The id of the market in scope if statements name it by its number in the store, which must then be looked up; null if they
+ * do not need the number.
+ */
+export function marketToNumber(resource: Resource, selection: Selection): string | null {
+  const isNumbered = resource.storage.marketColumn === 'market' && !isOfAllMarkets(resource, selection)
+  return isNumbered ? scopeOf(resource, selection) : null
 }
 
 /** Whether a request is for rows of all markets, although the resource's cursors and nodes are bound to one. */

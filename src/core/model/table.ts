@@ -90,6 +90,15 @@ export type Table<Row extends TableRow = TableRow> = {
   row?: Row
 }
 
+/** A column that names the market of a row: by its number in the store (`market`), or by its id (`market_id`). */
+export type MarketColumn = 'market' | 'market_id'
+
+/** The column in which the rows of a table name their market; undefined if they do not. */
+export function marketColumn({ columns }: Table): MarketColumn | undefined {
+  const found = columns.find(({ name }) => name === 'market' || name === 'market_id')
+  return found?.name as MarketColumn | undefined
+}
+
 /** The columns that give the age of a row: its time, Unix nanoseconds, and its height. */
 export type PruneColumns = { time: string; height: string }
 

@@ -1,8 +1,9 @@
 import type { Batch } from '../model/batch.ts'
 import type { KeyValue, ResourceName } from '../model/resource.ts'
+import { marketColumn } from '../model/table.ts'
 import { marketSummaries } from '../resources/market-summaries.ts'
 import { RESOURCES } from '../resources/resources.ts'
-import { marketColumn, tableOf } from './schema/tables.ts'
+import { tableOf } from './schema/tables.ts'
 
 /** Rows that a commit may have written: those of a resource, or of one market of it. */
 export type Change = { resource: ResourceName; scope: string | null }

@@ -22,7 +22,6 @@ export const fundingPayments = defineResource({
   dateRange: true,
   storage: {
     table: fundingPaymentTable,
-    scopeBy: 'id',
   },
   fields: [
     { name: 'partyId', meaning: 'The party.', form: 'partyId' },

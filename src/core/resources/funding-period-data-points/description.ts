@@ -25,7 +25,6 @@ export const fundingPeriodDataPoints = defineResource({
   dateRange: true,
   storage: {
     table: dataPointTable,
-    scopeBy: 'number',
     // Real markets have dozens or hundreds of internal points for each external one, and an oracle may be silent for
     // months. As the source precedes the key, a page of one source reads only that source's rows.
     series: { filter: 'source', values: ['0', '1', '2'] },

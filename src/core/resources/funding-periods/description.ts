@@ -22,7 +22,6 @@ export const fundingPeriods = defineResource({
   dateRange: true,
   storage: {
     table: fundingPeriodTable,
-    scopeBy: 'id',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },

@@ -42,7 +42,6 @@ export const liquidityProviderHistory = defineResource({
         ) as fees_paid
       from liquidity_provider_history as history`,
     derivedFrom: ['liquidity_provider_history', 'paid_liquidity_fees'],
-    scopeBy: 'id',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },

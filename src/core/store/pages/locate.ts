@@ -1,5 +1,11 @@
 import { conditionOf } from '../../model/filters.ts'
-import { type Filter, isOfAllMarkets, type Resource, type Selection, scopeOf } from '../../model/resource.ts'
+import {
+  type Filter,
+  isOfAllMarkets,
+  marketToNumber,
+  type Resource,
+  type Selection,
+} from '../../model/resource.ts'
 import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET } from '../statements.ts'
 import type { KeySpan } from './scan.ts'
@@ -29,10 +35,10 @@ export function filtersBySpan({ filters, storage: { span } }: Resource, selectio
  */
 export function* locateRows(resource: Resource, selection: Selection, known?: bigint): Query<Located | null> {
   if (isOfAllMarkets(resource, selection)) return { market: null, span: null }
-  const { scopeBy, span } = resource.storage
+  const marketId = marketToNumber(resource, selection)
   let market = known ?? null
-  if (scopeBy === 'number' && market === null) {
-    const [found] = yield { text: FIND_MARKET, values: [scopeOf(resource, selection)!] }
+  if (marketId !== null && market === null) {
+    const [found] = yield { text: FIND_MARKET, values: [marketId] }
     if (found === undefined) return null
     market = BigInt(found[0]!)
   }
@@ -40,7 +46,7 @@ export function* locateRows(resource: Resource, selection: Selection, known?: bi
   if (filters.length === 0) return { market, span: null }
   const conditions = filters.map((filter, index) => conditionOf(filter, `$${index + 2}`))
   const [found] = yield {
-    text: `select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text) from ${span!.table}
+    text: `select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text) from ${resource.storage.span!.table}
       where market = $1 and ${conditions.join(' and ')}`,
     values: [market!, ...filters.map(({ name }) => selection[name]!)],
   }

@@ -171,14 +171,9 @@ export function selectionConditions(
   const { storage, scope } = resource
   const conditions: string[] = []
   if (scope !== null && !isOfAllMarkets(resource, selection)) {
-    if (storage.scopeBy === undefined) throw new TypeError(`${resource.name}: scopeBy is not said`)
-    if (storage.scopeBy === 'number' && market === null)
-      throw new TypeError('the number of the market is not known')
-    conditions.push(
-      storage.scopeBy === 'number'
-        ? `market = ${placeholderOf('market')}`
-        : `market_id = ${placeholderOf('marketId')}`,
-    )
+    const isNumbered = storage.marketColumn === 'market'
+    if (isNumbered && market === null) throw new TypeError('the number of the market is not known')
+    conditions.push(`${storage.marketColumn} = ${placeholderOf(isNumbered ? 'market' : 'marketId')}`)
   }
   if (storage.condition !== undefined) conditions.push(storage.condition)
   return [...conditions, ...filterConditions(asked, placeholderOf, part, hints)]

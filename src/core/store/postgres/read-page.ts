@@ -1,6 +1,6 @@
 import type { LRUCache } from 'lru-cache'
 import { fixingFilter } from '../../model/filters.ts'
-import { type Row, type RowColumn, scopeOf } from '../../model/resource.ts'
+import { marketToNumber, type Row, type RowColumn } from '../../model/resource.ts'
 import { READ_STATE } from '../changes.ts'
 import { cutRows, MAX_PAGE_BYTES } from '../pages/edges.ts'
 import { filtersBySpan, type Located, locateRows } from '../pages/locate.ts'
@@ -71,16 +71,16 @@ async function readPageAs(
   limits: PageLimits,
 ): Promise<Page | null> {
   const { resource, selection } = query
-  const scope = resource.storage.scopeBy === 'number' ? scopeOf(resource, selection) : null
-  const cachedNumber = scope === null ? undefined : markets.numbers.get(scope)
+  const marketId = marketToNumber(resource, selection)
+  const cachedNumber = marketId === null ? undefined : markets.numbers.get(marketId)
   const located = await runPostgresQuery(client, locateRows(resource, selection, cachedNumber))
   if (located === null) return emptyPage(client)
   const { market } = located
-  if (market !== null) markets.numbers.set(scope!, market)
+  if (market !== null) markets.numbers.set(marketId!, market)
   const { rows, facts } = await readLocated(form, client, query, located, markets.isDistributed, limits)
-  if (market !== null && facts.marketId !== scope) {
+  if (market !== null && facts.marketId !== marketId) {
     // The schema was created anew, and the cached number is that of another market now.
-    markets.numbers.delete(scope!)
+    markets.numbers.delete(marketId!)
     return readPageAs(form, client, query, markets, limits)
   }
   if (rows === null) return null

@@ -5,8 +5,8 @@ import type { Query } from '../queries-protocol.ts'
  * The table whose rows name the markets of a resource. Data points have numbers of markets, so it is the table of numbers.
  */
 function namerOf({ name, storage, filters }: Resource): string {
-  if (storage.scopeBy === 'number') return 'markets'
-  if (storage.scopeBy !== 'id' && !filters.some(({ name }) => name === 'marketId'))
+  if (storage.marketColumn === 'market') return 'markets'
+  if (storage.marketColumn === undefined && !filters.some(({ name }) => name === 'marketId'))
     throw new TypeError(`${name}: its rows name no market`)
   return storage.table
 }

@@ -28,7 +28,9 @@ export const isSameEvent = (a: EventPosition, b: EventPosition) =>
 export function idColumns({ resource, selection }: Followed): string[] {
   const { key, storage } = resource
   const ids = key.filter(({ type }) => type === 'id').map(({ column }) => column)
-  return isOfAllMarkets(resource, selection) && storage.scopeBy === 'id' ? ['market_id', ...ids] : ids
+  return isOfAllMarkets(resource, selection) && storage.marketColumn === 'market_id'
+    ? ['market_id', ...ids]
+    : ids
 }
 
 /** The position after a row and before the next one of its event. */

@@ -97,7 +97,7 @@ function countStatement(resource: Resource, { where, values }: RequestedMarkets)
         },
       }
     case 'times by market':
-      if (storage.scopeBy === 'id') {
+      if (storage.marketColumn === 'market_id') {
         const time = key[0]!.column
         const text = `
             select market_id, cast(count(*) as text), cast(min(${time}) as text), cast(max(${time}) as text)
@@ -175,7 +175,8 @@ export function* readStoreContents(query = ALL_CONTENTS): Query<StoreContents | 
   const counted: CountedResource[] = []
   for (const resource of RESOURCES) {
     const { statement, fields, isByMarket } = countStatement(resource, markets)
-    const rows = resource.storage.scopeBy === 'number' ? yield* sumSpans(statement, markets) : yield statement
+    const isSummed = resource.storage.marketColumn === 'market'
+    const rows = isSummed ? yield* sumSpans(statement, markets) : yield statement
     counted.push({ name: resource.name, fields, isByMarket, rows })
   }
 

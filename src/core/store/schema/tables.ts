@@ -116,12 +116,6 @@ export function tableOf(name: string): Table {
   return table
 }
 
-/** The column in which the rows of a table name their market, by number or id; undefined if they do not. */
-export function marketColumn({ columns }: Table): 'market' | 'market_id' | undefined {
-  const found = columns.find(({ name }) => name === 'market' || name === 'market_id')
-  return found?.name as 'market' | 'market_id' | undefined
-}
-
 /** Whether the rows of a table are from events, and have their positions. */
 export function hasPositions({ columns }: Table): boolean {
   return columns.some(({ name }) => name === 'event_index')
