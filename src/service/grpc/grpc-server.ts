@@ -6,6 +6,7 @@ import {
 } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { countedAddress, forwardedAddress } from '../http/clients/client-address.ts'
+import type { Connections } from '../http/clients/connections.ts'
 import { createRateLimiter } from '../http/clients/rate-limit.ts'
 import { unavailable } from '../http/errors.ts'
 // Imported so that the first call need not load it.
@@ -40,62 +41,96 @@ const IDLE_CHECK_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
 
-/** A gRPC server; its user makes it listen. */
-export type GrpcServer = {
-  server: NetServer
+/** How often to look for calls whose request is late, milliseconds. */
+const LATE_CHECK_MS = 1_000
+
+/**
+ * A server of the data node's methods that Lyra has, health and reflection, over HTTP/2 without TLS. Its user makes {@link
+ * GrpcServer.server} listen.
+ */
+export class GrpcServer {
+  readonly server: NetServer
+  readonly #connections: Connections
+  readonly #trustProxy: boolean
+  readonly #methods: ReadonlyMap<string, MethodHandler>
+  /** What all calls share. */
+  readonly #calls: Calls
+  readonly #openCalls = new Set<OpenCall>()
+  readonly #sessions = new Map<Socket, ServerHttp2Session>()
+  readonly #countCost = createRateLimiter(COSTS_PER_SECOND)
+  readonly #lateCheck: NodeJS.Timeout
+
+  constructor(options: GrpcOptions) {
+    this.#connections = options.connections
+    this.#trustProxy = options.trustProxy
+    this.#methods = methodsOf(options)
+    this.#calls = {
+      ...options,
+      quota: options.account.quota<OpenCall>({ slots: MAX_ALL_CALLS }),
+      open: this.#openCalls,
+      answerSlots: createAnswerSlots(),
+      countCall: options.metrics.durations(
+        'lyra_grpc_call_duration_seconds',
+        'Time from a gRPC call to its status.',
+        ['method', 'code'],
+      ),
+      mayGoOn: (address) => this.#mayGoOn(address),
+    }
+    this.#lateCheck = setInterval(() => this.#endLateCalls(), LATE_CHECK_MS).unref()
+    this.server = createServer((socket) => this.#admit(socket))
+  }
+
   /** Finishes calls in flight, for at most `graceMs` milliseconds, and closes. */
-  close(graceMs: number): Promise<void>
-}
+  async close(graceMs: number): Promise<void> {
+    this.server.close()
+    clearInterval(this.#lateCheck)
+    for (const call of this.#openCalls) if (call.isEndless) call.end(unavailable('the service stops'))
+    const closed = [...this.#sessions].map(([socket, session]) => {
+      session.close()
+      return new Promise((resolve) => socket.once('close', resolve))
+    })
+    const timer = setTimeout(() => {
+      for (const socket of this.#sessions.keys()) socket.destroy()
+    }, graceMs)
+    await Promise.all(closed)
+    clearTimeout(timer)
+  }
 
-/** Serves the data node's methods that Lyra has, health and reflection, over HTTP/2 without TLS. */
-export function createGrpcServer(options: GrpcOptions): GrpcServer {
-  const { connections, trustProxy, reader, account } = options
-  const reflection = createReflection(options.countRequest)
-  const methods = new Map<string, MethodHandler>([
-    ...tradingDataMethods(options),
-    ...healthMethods(reader, options.ingestion, options.health),
-    ...['v1', 'v1alpha'].map((version): [string, MethodHandler] => [
-      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
-      reflection,
-    ]),
-  ])
-  const sessions = new Map<Socket, ServerHttp2Session>()
-  const openCalls = new Set<OpenCall>()
-  const quota = account.quota<OpenCall>({ slots: MAX_ALL_CALLS })
-  const countCost = createRateLimiter(COSTS_PER_SECOND)
-
-  /** Whether an address may continue after calls that cost more than they are worth. A proxy must limit its own clients. */
-  const mayGoOn = (address: string) => trustProxy || countCost(address, performance.now()).allowed
-  const countCall = options.metrics.durations(
-    'lyra_grpc_call_duration_seconds',
-    'Time from a gRPC call to its status.',
-    ['method', 'code'],
-  )
-  const calls: Calls = {
-    ...options,
-    quota,
-    open: openCalls,
-    answerSlots: createAnswerSlots(),
-    countCall,
-    mayGoOn,
+  /** Takes a connection, unless its address has too many or resets too many. */
+  #admit(socket: Socket): void {
+    socket.on('error', () => socket.destroy())
+    if (!this.#mayGoOn(countedAddress(socket.remoteAddress ?? ''))) socket.destroy()
+    else this.#connections.admit(socket)
+    if (socket.destroyed) return
+    const session = performServerHandshake(socket, {
+      maxHeaderListPairs: MAX_METADATA_FIELDS,
+      // A proxy's connection carries the resets of many.
+      ...(this.#trustProxy ? {} : { streamResetBurst: RESETS_AT_ONCE, streamResetRate: COSTS_PER_SECOND }),
+      settings: { maxHeaderListSize: MAX_METADATA_BYTES, maxConcurrentStreams: MAX_CALLS },
+    })
+    this.#sessions.set(socket, session)
+    socket.once('close', () => this.#sessions.delete(socket))
+    session.on('error', () => session.destroy())
+    session.on('stream', (stream, headers, _, rawHeaders) =>
+      this.#take({ stream, session, socket }, headers, rawHeaders),
+    )
+    closeOnceDead(socket, session)
   }
 
   /** Answers a call. */
-  function take(
-    stream: ServerHttp2Stream,
+  #take(
+    { stream, session, socket }: CallStream,
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
-    session: ServerHttp2Session,
-    socket: Socket,
   ): void {
     stream.on('error', () => {})
     if (rawHeaders.reduce((bytes, { length }) => bytes + length, 0) > MAX_METADATA_BYTES) {
       session.destroy()
       return
     }
-    const address = forwardedAddress(trustProxy ? headers['x-forwarded-for'] : undefined, socket)
+    const address = forwardedAddress(this.#trustProxy ? headers['x-forwarded-for'] : undefined, socket)
     if (stream.closed || stream.destroyed) {
-      if (!mayGoOn(address)) session.destroy()
+      if (!this.#mayGoOn(address)) session.destroy()
       return
     }
     if (headers[':method'] !== 'POST' || !GRPC_TYPE.test(headers['content-type'] ?? '')) {
@@ -104,53 +139,35 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
       return
     }
     const path = headers[':path'] ?? ''
-    const call = new OpenCall(calls, { stream, session, socket, address, path, method: methods.get(path) })
-    void call.run(headers)
+    const method = this.#methods.get(path)
+    void new OpenCall(this.#calls, { stream, session, socket, address, path, method }).run(headers)
   }
 
-  function admit(socket: Socket): void {
-    socket.on('error', () => socket.destroy())
-    if (!mayGoOn(countedAddress(socket.remoteAddress ?? ''))) socket.destroy()
-    else connections.admit(socket)
-    if (socket.destroyed) return
-    const session = performServerHandshake(socket, {
-      maxHeaderListPairs: MAX_METADATA_FIELDS,
-      // A proxy's connection carries the resets of many.
-      ...(trustProxy ? {} : { streamResetBurst: RESETS_AT_ONCE, streamResetRate: COSTS_PER_SECOND }),
-      settings: { maxHeaderListSize: MAX_METADATA_BYTES, maxConcurrentStreams: MAX_CALLS },
-    })
-    sessions.set(socket, session)
-    socket.once('close', () => sessions.delete(socket))
-    session.on('error', () => session.destroy())
-    session.on('stream', (stream, headers, _, rawHeaders) =>
-      take(stream, headers, rawHeaders, session, socket),
-    )
-    closeOnceDead(socket, session)
+  /** Whether an address may continue after calls that cost more than they are worth. A proxy must limit its own clients. */
+  #mayGoOn(address: string): boolean {
+    return this.#trustProxy || this.#countCost(address, performance.now()).allowed
   }
 
-  const late = setInterval(() => {
+  #endLateCalls(): void {
     const now = performance.now()
-    for (const call of openCalls) if (call.dueAt < now) call.end(REQUEST_IS_LATE)
-  }, 1_000).unref()
-
-  const server = createServer(admit)
-  return {
-    server,
-    close: async (graceMs) => {
-      server.close()
-      clearInterval(late)
-      for (const call of openCalls) if (call.isEndless) call.end(unavailable('the service stops'))
-      const closed = [...sessions].map(([socket, session]) => {
-        session.close()
-        return new Promise((resolve) => socket.once('close', resolve))
-      })
-      const timer = setTimeout(() => {
-        for (const socket of sessions.keys()) socket.destroy()
-      }, graceMs)
-      await Promise.all(closed)
-      clearTimeout(timer)
-    },
+    for (const call of this.#openCalls) if (call.dueAt < now) call.end(REQUEST_IS_LATE)
   }
+}
+
+/** A stream of HTTP/2, which is one call, and its connection. */
+type CallStream = { stream: ServerHttp2Stream; session: ServerHttp2Session; socket: Socket }
+
+/** The methods by their paths. */
+function methodsOf(options: GrpcOptions): Map<string, MethodHandler> {
+  const reflection = createReflection(options.countRequest)
+  return new Map<string, MethodHandler>([
+    ...tradingDataMethods(options),
+    ...healthMethods(options.reader, options.ingestion, options.health),
+    ...['v1', 'v1alpha'].map((version): [string, MethodHandler] => [
+      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+      reflection,
+    ]),
+  ])
 }
 
 /**

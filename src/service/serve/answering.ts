@@ -9,7 +9,7 @@ import { type Renderer, rendererOf } from '../answers/renderer.ts'
 import type { GrpcServer } from '../grpc/grpc-server.ts'
 import { type LongReads, longReadsOf, startLongReads } from '../streams/long-reads.ts'
 import { PROGRAM_VERSION } from '../version.ts'
-import { createApp } from './app.ts'
+import { type App, createApp } from './app.ts'
 import { addDiskMetrics } from './disk-metrics.ts'
 import type { IngestionMessage } from './ingestion.ts'
 import { addIngestionMetrics } from './ingestion-metrics.ts'
@@ -33,72 +33,108 @@ export type Answering = {
 export async function startAnswering(settings: ServeSettings, log: Logger): Promise<Answering> {
   const store = findStore(settings.store)
   const reader = await openOrAwaitReader(settings, (message) => log.warn(message))
-  const { renderer, longReads } = startReading(store, reader, settings, log)
-  const ingestion = new ReportedIngestion({
-    store,
-    maxBehindSeconds: settings.maxBehind,
-    isReader: isReader(settings),
-    readThreadsRun: () => renderer.isRunning() && longReads.isRunning(),
-  })
-  let grpc: GrpcServer | null = null
+  const reading = new StoreReading(store, reader, settings, log)
   try {
-    const app = createApp({
-      reader,
-      renderer,
-      longReads,
-      log,
-      ingestion,
-      corsOrigins: settings.corsOrigin,
-      rateLimit: settings.rateLimit,
-      trustProxy: settings.trustProxy,
-      version: PROGRAM_VERSION,
-      commitsTo: settings.store,
-      storeName: store.publicName,
-      cacheBytes: settings.cacheMb * 1024 * 1024,
-    })
-    const { metrics, shared } = app
-    addDiskMetrics(metrics, disksOf(settings))
-    const showInMetrics = addIngestionMetrics(metrics)
-    if (settings.grpc !== null) {
-      // Loaded if it is configured: most services speak no gRPC.
-      const { createGrpcServer } = await import('../grpc/grpc-server.ts')
-      grpc = createGrpcServer({ reader, ingestion, metrics, trustProxy: settings.trustProxy, ...shared })
-      log.info(`serving gRPC on ${await listen(grpc, settings.grpc, '--grpc')}`)
-    }
-    const url = `http://${await listen(app, settings, '--port')}`
-    return {
-      url,
-      show: (report) => {
-        showInMetrics(report)
-        ingestion.apply(report)
-      },
-      checkSchema: reader.checkSchema,
-      stop: async () => {
-        await Promise.all([closeServer(app), grpc?.close(STOP_TIMEOUT_MS)])
-        await Promise.all([renderer.close(), longReads.close()])
-        await reader.close()
-      },
-    }
+    return await startServers(store, reading, settings, log)
   } catch (error) {
-    await Promise.all([grpc?.close(0), renderer.close(), longReads.close()])
-    await reader.close()
+    await reading.close()
     throw error
   }
 }
 
 /** What reads the store for answers: threads for a store in a file, the reader itself for one of a database server. */
-function startReading(
+class StoreReading {
+  readonly reader: Reader
+  readonly renderer: Renderer
+  readonly longReads: LongReads
+
+  constructor(store: Store, reader: Reader, settings: ServeSettings, log: Logger) {
+    this.reader = reader
+    if (store.isEmbedded) {
+      const isReadOnly = isReader(settings)
+      this.renderer = startRenderThreads(store.name, log, { isReadOnly, speaksGrpc: settings.grpc !== null })
+      this.longReads = startLongReads(store.name, log, { isReadOnly })
+    } else {
+      this.renderer = rendererOf(reader)
+      this.longReads = longReadsOf(reader)
+    }
+  }
+
+  threadsRun(): boolean {
+    return this.renderer.isRunning() && this.longReads.isRunning()
+  }
+
+  /** Must be called after everything that reads has ended. */
+  async close(): Promise<void> {
+    await Promise.all([this.renderer.close(), this.longReads.close()])
+    await this.reader.close()
+  }
+}
+
+/** Starts to listen for clients, over HTTP and, if configured, gRPC. */
+async function startServers(
   store: Store,
-  reader: Reader,
+  reading: StoreReading,
   settings: ServeSettings,
   log: Logger,
-): { renderer: Renderer; longReads: LongReads } {
-  if (!store.isEmbedded) return { renderer: rendererOf(reader), longReads: longReadsOf(reader) }
-  const isReadOnly = isReader(settings)
-  return {
-    renderer: startRenderThreads(store.name, log, { isReadOnly, speaksGrpc: settings.grpc !== null }),
-    longReads: startLongReads(store.name, log, { isReadOnly }),
+): Promise<Answering> {
+  const { reader, renderer, longReads } = reading
+  const ingestion = new ReportedIngestion({
+    store,
+    maxBehindSeconds: settings.maxBehind,
+    isReader: isReader(settings),
+    readThreadsRun: () => reading.threadsRun(),
+  })
+  const app = createApp({
+    reader,
+    renderer,
+    longReads,
+    log,
+    ingestion,
+    corsOrigins: settings.corsOrigin,
+    rateLimit: settings.rateLimit,
+    trustProxy: settings.trustProxy,
+    version: PROGRAM_VERSION,
+    commitsTo: settings.store,
+    storeName: store.publicName,
+    cacheBytes: settings.cacheMb * 1024 * 1024,
+  })
+  addDiskMetrics(app.metrics, disksOf(settings))
+  const showInMetrics = addIngestionMetrics(app.metrics)
+  const grpc = await createGrpc(app, reader, ingestion, settings)
+  let url: string
+  try {
+    if (grpc !== null) log.info(`serving gRPC on ${await listen(grpc, settings.grpc!, '--grpc')}`)
+    url = `http://${await listen(app, settings, '--port')}`
+  } catch (error) {
+    await grpc?.close(0)
+    throw error
   }
+  return {
+    url,
+    show: (report) => {
+      showInMetrics(report)
+      ingestion.apply(report)
+    },
+    checkSchema: reader.checkSchema,
+    stop: async () => {
+      await Promise.all([closeServer(app), grpc?.close(STOP_TIMEOUT_MS)])
+      await reading.close()
+    },
+  }
+}
+
+/** The server of gRPC, which shares its limits with that of HTTP; null if none is configured. */
+async function createGrpc(
+  { metrics, shared }: App,
+  reader: Reader,
+  ingestion: ReportedIngestion,
+  { grpc, trustProxy }: ServeSettings,
+): Promise<GrpcServer | null> {
+  if (grpc === null) return null
+  // Loaded if it is configured: most services speak no gRPC.
+  const { GrpcServer } = await import('../grpc/grpc-server.ts')
+  return new GrpcServer({ reader, ingestion, metrics, trustProxy, ...shared })
 }
 
 /** The folders that a service writes to, by the label of their metrics: of a SQLite file, and of the live buffer. */
