@@ -16,7 +16,7 @@ import { Hub } from '#service/streams/hub'
 import { longReadsOf, startLongReads } from '#service/streams/long-reads'
 import { createReadQueue, type ReadClass } from '#service/streams/read-queue'
 import { RowFeed } from '#service/streams/row-feed'
-import { createStreamFollower } from '#service/streams/stream-route-follower'
+import { ResponseFollower } from '#service/streams/stream-route-follower'
 import { selectionKey } from '#service/streams/stream-slots'
 import { send } from './fixtures/http.ts'
 import { listen } from './fixtures/listen.ts'
@@ -279,7 +279,7 @@ describe('the unsent bytes of streams', () => {
         }
       },
     }
-    const follower = createStreamFollower(response, unsentBytes, '192.0.2.1', () => {})
+    const follower = new ResponseFollower(response, unsentBytes, '192.0.2.1', () => {})
     const piece = Buffer.alloc(MB / 4, 'x')
     let sent = 0
     while (kept < 2 * piece.length) {

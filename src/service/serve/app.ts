@@ -31,7 +31,7 @@ import type { QueueClass } from '../questions/question.ts'
 import { QUESTIONS } from '../questions/questions.ts'
 import { type Account, createAccount } from '../quotas.ts'
 import type { LongReads } from '../streams/long-reads.ts'
-import { createStreams } from '../streams/stream-route.ts'
+import { Streams } from '../streams/stream-route.ts'
 import { commit } from '../version.ts'
 import { serviceRoutes } from './service-routes.ts'
 
@@ -113,7 +113,7 @@ export function createApp(options: AppOptions): App {
     leastPace: limits.exportPace,
     fileLimits: limits.exportFiles,
   })
-  const streams = createStreams({
+  const streams = new Streams({
     reader,
     queue: queues.short,
     longReads,

@@ -38,41 +38,58 @@ export function chunkOf(query: UnseenQuery, unseenRows: UnseenRows): Chunk {
   return { bytes, coverage, unseen, pass, isLast: reached === null, limit }
 }
 
-/** The text of rows. If the piece ends early, `cutAfter` is the position of its last row, otherwise null. */
-function eventsText(
-  query: UnseenQuery,
-  { rows, coverage, reached }: UnseenRows,
-): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: EventPosition | null } {
-  const { resource, selection, unseen, limit } = query
-  const eventOf = (index: number, upTo: EventPosition, next: EventPosition | null) => {
-    const received = advance(unseen, coverage, resumePosition(upTo, next, coverage))
-    const id = encodeStreamCursor(resource, selection, received)
-    const { row, marketId } = rows[index]!
-    const node = resource.node(row, marketId === undefined ? selection : { ...selection, marketId })
-    return eventText(resource, id, node)
-  }
-  const pieces: string[] = []
+/** Rows as text. */
+type EventsText = {
+  bytes: Buffer
+  /** The position of the last row of the text if it ends before all rows, because it got too long; null otherwise. */
+  cutAfter: EventPosition | null
+  /** As {@link Chunk.limit}. */
+  limit: number
+}
+
+/** The text of rows, up to {@link MAX_PIECE_BYTES} unless the first row is longer. */
+function eventsText(query: UnseenQuery, unseenRows: UnseenRows): EventsText {
+  const { rows, reached } = unseenRows
+  const events: string[] = []
   let bytes = 0
   for (const [index, { position }] of rows.entries()) {
     const next = rows[index + 1]?.position
-    const text = eventOf(index, positionAfter(position, next, reached), next ?? reached)
-    bytes += Buffer.byteLength(text)
+    const upTo = positionAfter(position, next, reached)
+    const event = eventOf(query, unseenRows, index, upTo, next ?? reached)
+    bytes += Buffer.byteLength(event)
     const before = rows[index - 1]
-    if (bytes > MAX_PIECE_BYTES - MAX_IDS_BYTES && before !== undefined) {
-      const cutAfter = isSameEvent(before.position, position)
-        ? positionWithin(query, before)
-        : before.position
-      pieces[index - 1] = eventOf(index - 1, cutAfter, position)
-      return { bytes: Buffer.from(pieces.join('')), cutAfter, limit: index }
+    if (before !== undefined && bytes > MAX_PIECE_BYTES - MAX_IDS_BYTES) {
+      // The row before is the last one: a follower resumes after it, even within an event.
+      const isWithinEvent = isSameEvent(before.position, position)
+      const cutAfter = isWithinEvent ? positionWithin(query, before) : before.position
+      events[index - 1] = eventOf(query, unseenRows, index - 1, cutAfter, position)
+      return { bytes: Buffer.from(events.join('')), cutAfter, limit: index }
     }
-    pieces.push(text)
+    events.push(event)
   }
   const isShort = bytes < MAX_PIECE_BYTES / 2
-  return {
-    bytes: Buffer.from(pieces.join('')),
-    cutAfter: null,
-    limit: isShort ? Math.min(STREAM_CHUNK_ROWS, 2 * limit) : limit,
-  }
+  const limit = isShort ? Math.min(STREAM_CHUNK_ROWS, 2 * query.limit) : query.limit
+  return { bytes: Buffer.from(events.join('')), cutAfter: null, limit }
+}
+
+/**
+ * A row as an event, whose id says what is unseen after it.
+ *
+ * @param upTo the position after the row
+ * @param next position of the next row, or of the continued reading; null after the last row
+ */
+function eventOf(
+  { resource, selection, unseen }: UnseenQuery,
+  { rows, coverage }: UnseenRows,
+  index: number,
+  upTo: EventPosition,
+  next: EventPosition | null,
+): string {
+  const received = advance(unseen, coverage, resumePosition(upTo, next, coverage))
+  const id = encodeStreamCursor(resource, selection, received)
+  const { row, marketId } = rows[index]!
+  const node = resource.node(row, marketId === undefined ? selection : { ...selection, marketId })
+  return eventText(resource, id, node)
 }
 
 /** Bytes by which a position within an event is longer: a few ids. */

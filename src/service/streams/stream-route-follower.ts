@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { UnsentBytes } from '../http/clients/unsent-bytes.ts'
 import { errorBody, GRPC } from '../http/errors.ts'
 import { type Follower, SILENCE_MS } from './follower.ts'
@@ -23,97 +24,113 @@ const DROPPED_EVENT = `event: dropped\ndata: ${errorBody({
   detail: null,
 })}\n\n`
 
-/** The client of a stream. */
-export type StreamFollower = Follower & {
-  /** Ends the stream in an orderly way. */
-  end(): void
+/** A piece that the system has not accepted from the response yet. */
+type UnsentPiece = {
+  /** Number of bytes written to the response up to the end of this piece. */
+  end: number
+  /** The follower's share of its memory. */
+  bytes: number
+  /** Ends the count of these bytes; null if they are not counted yet. */
+  release: (() => void) | null
 }
 
-/**
- * Creates the follower that writes to a response whose head has been sent.
- *
- * @param unsentBytes counts the bytes that the client has not read, for its address
- * @param address the client's address
- * @param onDropped called once if the client is too far behind
- */
-export function createStreamFollower(
-  response: ServerResponse,
-  unsentBytes: UnsentBytes,
-  address: string,
-  onDropped: () => void,
-): StreamFollower {
-  let isEnded = false
-  const { socket } = response
-  /** Total bytes written, and the pieces not yet sent, in order. */
-  let written = 0
-  const unsent: { end: number; bytes: number; release: (() => void) | null }[] = []
-  let isCounting = false
-  let sentAt = performance.now()
+/** The client of a stream: it writes to a response whose head has been sent. */
+export class ResponseFollower implements Follower {
+  readonly #response: ServerResponse
+  readonly #unsentBytes: UnsentBytes
+  readonly #address: string
+  readonly #onDropped: () => void
+  /** For the count of unsent bytes: the response has no socket any more once it is closed. */
+  readonly #socket: Socket
+  #isEnded = false
+  /** Total bytes written. */
+  #written = 0
+  /** The unsent pieces, in order. */
+  readonly #unsent: UnsentPiece[] = []
+  #isCountDue = false
+  #sentAt = performance.now()
 
-  const isClosed = () => isEnded || response.destroyed || response.writableEnded
-
-  function finish(lastWords: string): void {
-    if (isClosed()) return
-    isEnded = true
-    response.end(lastWords)
-    // A closed connection needs no timer.
-    const timer = setTimeout(() => response.destroy(), LAST_READ_MS)
-    response.once('close', () => clearTimeout(timer))
+  /**
+   * @param unsentBytes counts the bytes that the client has not read, for its address
+   * @param address the client's address
+   * @param onDropped called once if the client is too far behind
+   */
+  constructor(response: ServerResponse, unsentBytes: UnsentBytes, address: string, onDropped: () => void) {
+    this.#response = response
+    this.#unsentBytes = unsentBytes
+    this.#address = address
+    this.#onDropped = onDropped
+    this.#socket = response.socket!
+    response.on('drain', () => this.#countUnsent())
+    response.once('close', () => this.#countUnsent())
   }
 
-  function write(bytes: Buffer, sharers: number): void {
-    response.write(bytes)
-    sentAt = performance.now()
-    written += bytes.length
+  get isClosed(): boolean {
+    return this.#isEnded || this.#response.destroyed || this.#response.writableEnded
+  }
+
+  get isSilent(): boolean {
+    const isIdle = this.#response.writableLength === 0 && performance.now() - this.#sentAt >= SILENCE_MS
+    return !this.isClosed && isIdle
+  }
+
+  send(bytes: Buffer, sharers: number): void {
+    if (this.isClosed) return
+    const { writableLength } = this.#response
+    if (writableLength > 0 && writableLength + bytes.length > MAX_UNSENT_BYTES) {
+      this.#onDropped()
+      this.#finish(DROPPED_EVENT)
+      return
+    }
+    this.#response.write(bytes)
+    this.#sentAt = performance.now()
+    this.#written += bytes.length
     // Bytes that several followers are sent are in memory once.
-    unsent.push({ end: written, bytes: Math.ceil(bytes.length / sharers), release: null })
-    countSoon()
+    this.#unsent.push({ end: this.#written, bytes: Math.ceil(bytes.length / sharers), release: null })
+    this.#countSoon()
+  }
+
+  async drained(): Promise<void> {
+    const response = this.#response
+    while (!this.isClosed && response.writableNeedDrain) {
+      const stop = new AbortController()
+      const options = { signal: stop.signal }
+      await Promise.race([once(response, 'drain', options), once(response, 'close', options)]).catch(() => {})
+      stop.abort()
+    }
+  }
+
+  /** Ends the stream in an orderly way. */
+  end(): void {
+    this.#finish(RETRY)
+  }
+
+  #finish(lastWords: string): void {
+    if (this.isClosed) return
+    this.#isEnded = true
+    this.#response.end(lastWords)
+    // A closed connection needs no timer.
+    const timer = setTimeout(() => this.#response.destroy(), LAST_READ_MS)
+    this.#response.once('close', () => clearTimeout(timer))
   }
 
   /** Counts the unsent bytes, after the system has accepted its part. */
-  function countSoon(): void {
-    if (isCounting) return
-    isCounting = true
+  #countSoon(): void {
+    if (this.#isCountDue) return
+    this.#isCountDue = true
     setImmediate(() => {
-      isCounting = false
-      count()
+      this.#isCountDue = false
+      this.#countUnsent()
     })
   }
 
-  function count(): void {
-    const sent = response.destroyed ? written : written - response.writableLength
+  #countUnsent(): void {
+    const { destroyed, writableLength } = this.#response
+    const sent = destroyed ? this.#written : this.#written - writableLength
+    const unsent = this.#unsent
     while (unsent.length > 0 && unsent[0]!.end <= sent) unsent.shift()!.release?.()
-    for (const piece of unsent) piece.release ??= unsentBytes.count(address, socket!, piece.bytes)
-  }
-
-  response.on('drain', count)
-  response.once('close', count)
-
-  return {
-    send: (bytes, sharers) => {
-      if (isClosed()) return
-      if (response.writableLength + bytes.length > MAX_UNSENT_BYTES && response.writableLength > 0) {
-        onDropped()
-        finish(DROPPED_EVENT)
-      } else write(bytes, sharers)
-    },
-    get isSilent() {
-      return !isClosed() && response.writableLength === 0 && performance.now() - sentAt >= SILENCE_MS
-    },
-    drained: async () => {
-      if (isClosed() || !response.writableNeedDrain) return
-      while (!isClosed() && response.writableNeedDrain) {
-        const stop = new AbortController()
-        const options = { signal: stop.signal }
-        await Promise.race([once(response, 'drain', options), once(response, 'close', options)]).catch(
-          () => {},
-        )
-        stop.abort()
-      }
-    },
-    get isClosed() {
-      return isClosed()
-    },
-    end: () => finish(RETRY),
+    for (const piece of unsent) {
+      piece.release ??= this.#unsentBytes.count(this.#address, this.#socket, piece.bytes)
+    }
   }
 }

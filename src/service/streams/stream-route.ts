@@ -22,32 +22,33 @@ import type { Follower } from './follower.ts'
 import { Hub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
 import { RowFeed } from './row-feed.ts'
-import { createStreamFollower, RETRY, type StreamFollower } from './stream-route-follower.ts'
+import { RETRY, ResponseFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
 import { createStreamSlots, type StreamSlots, selectionKey } from './stream-slots.ts'
 import { SummaryFeed } from './summary-feed.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
 
-type StreamRoutesOptions = {
+const STREAM_HEADERS = {
+  'content-type': STREAM_TYPE,
+  'cache-control': 'no-store',
+  // Asks proxies that buffer answers not to.
+  'x-accel-buffering': 'no',
+}
+
+type StreamsOptions = {
   reader: Reader
   /** That of short pages: the reads that precede the acceptance of a request wait in it, too. */
   queue: Queue
   /** Reads what followers are sent. */
   longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
+  /** The store whose commits are announced in this process. */
   commitsTo: string
   unsentBytes: UnsentBytes
   metrics: Metrics
   limits: Pick<Limits, 'streams' | 'selections'>
   log: Logger
   account: Account
-}
-
-/** The routes of streams. */
-type Streams = {
-  routes: Route[]
-  /** Ends all open streams, and asks the store for no more. */
-  end(): void
 }
 
 /** A stream that a client has requested. */
@@ -68,104 +69,145 @@ type OfferedStream = {
 }
 
 /** The streams of one service; they share the slots, the limit of unsent bytes and one hub. */
-export function createStreams(options: StreamRoutesOptions): Streams {
-  const { reader, queue, longReads, unsentBytes, metrics, limits, log, account } = options
-  const hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
-  const summaryFeed = new SummaryFeed(longReads.readSummaries)
-  const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
-  const slots = createStreamSlots(limits, account)
-  const open = new Set<StreamFollower>()
-  const dropped = addStreamMetrics(metrics, slots)
+export class Streams {
+  readonly routes: readonly Route[]
+  readonly #reader: Reader
+  readonly #queue: Queue
+  readonly #longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
+  readonly #unsentBytes: UnsentBytes
+  readonly #log: Logger
+  readonly #hub: Hub
+  readonly #slots: StreamSlots
+  readonly #followers = new Set<ResponseFollower>()
+  /** Counts streams that were ended because the client read too slowly. */
+  readonly #dropped: Counter
+  readonly #stopListening: () => void
 
-  async function answer(exchange: Exchange, resource: Resource, requested: RequestedStream): Promise<void> {
+  constructor({
+    reader,
+    queue,
+    longReads,
+    commitsTo,
+    unsentBytes,
+    metrics,
+    limits,
+    log,
+    account,
+  }: StreamsOptions) {
+    this.#reader = reader
+    this.#queue = queue
+    this.#longReads = longReads
+    this.#unsentBytes = unsentBytes
+    this.#log = log
+    this.#hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
+    this.#slots = createStreamSlots(limits, account)
+    this.#dropped = addStreamMetrics(metrics, this.#slots)
+    this.#stopListening = listenForCommits(commitsTo, () => this.#hub.committed())
+    const offered = [...RESOURCES.map((resource) => this.#rowsOf(resource)), this.#summaries()]
+    this.routes = offered.map((stream) => this.#routeOf(stream))
+  }
+
+  /** Ends all open streams, and asks the store for no more. */
+  end(): void {
+    this.#stopListening()
+    this.#hub.close()
+    for (const follower of this.#followers) follower.end()
+  }
+
+  /** The stream of a resource's rows: followers of one selection share a feed. */
+  #rowsOf(resource: Resource): OfferedStream {
+    const { readChunk } = this.#longReads
+    return {
+      resource,
+      parameters: streamParametersOf(resource),
+      request: async (values, lastIdHeader) => {
+        const requested = await streamRequest(resource, values, lastIdHeader, this.#reader)
+        const { selection, start, storeHead } = requested
+        const key = selectionKey(resource, selection)
+        const createFeed = () => new RowFeed(resource, selection, readChunk)
+        const follow = (follower: Follower) =>
+          this.#hub.follow(key, createFeed, follower, (feed) => feed.join(follower, start))
+        return { key, storeHead, follow }
+      },
+    }
+  }
+
+  /** The stream of all market summaries: one feed serves all followers. */
+  #summaries(): OfferedStream {
+    const feed = new SummaryFeed(this.#longReads.readSummaries)
+    const key = marketSummaries.name
+    return {
+      resource: marketSummaries,
+      parameters: [],
+      request: async () => {
+        const { storeHead } = await this.#reader.freshness(null)
+        if (storeHead === null) throw emptyStore()
+        const follow = (follower: Follower) =>
+          this.#hub.follow(
+            key,
+            () => feed,
+            follower,
+            () => feed.join(follower),
+          )
+        return { key, storeHead, follow }
+      },
+    }
+  }
+
+  #routeOf({ resource, parameters, request: requestStream }: OfferedStream): Route {
+    const readParameters = parameterReader(parameters, 'refused')
+    return {
+      path: streamPath(resource),
+      answer: async (exchange) => {
+        const values = readParameters(parseQuery(queryOf(exchange.target)))
+        const { address, request } = exchange
+        const lastIdHeader = String(request.headers['last-event-id'] ?? '')
+        const requested = await this.#queue(
+          () => requestStream(values, lastIdHeader),
+          address,
+          request.socket,
+        )
+        this.#answer(exchange, resource, requested)
+      },
+    }
+  }
+
+  /** Sends the head of the answer, and lets the client follow. */
+  #answer(exchange: Exchange, resource: Resource, { key, storeHead, follow }: RequestedStream): void {
     const { request, response, address } = exchange
-    const { key, storeHead } = requested
     if (response.destroyed) return
-    let follower: StreamFollower | null = null
-    const leave = slots.take({ resource, key, address, end: () => follower?.end() })
+    let follower: ResponseFollower | null = null
+    const leave = this.#slots.take({ resource, key, address, end: () => follower?.end() })
     if (leave === null) throw unavailable('too many streams are open; try again later')
     response.once('close', leave)
-    const headers = {
-      'content-type': STREAM_TYPE,
-      'cache-control': 'no-store',
-      // Asks proxies that buffer answers not to.
-      'x-accel-buffering': 'no',
-    }
-    exchange.begin(200, { storeHead, headers })
+    exchange.begin(200, { storeHead, headers: STREAM_HEADERS })
     if (request.method === 'HEAD' || response.destroyed) {
       response.end()
       return
     }
     response.write(RETRY)
-    const created = createStreamFollower(response, unsentBytes, address, () => dropped.inc())
-    follower = created
-    open.add(created)
+    const added = this.#addFollower(exchange)
+    follower = added
+    follow(added).catch((error: unknown) => {
+      // The client reconnects automatically, and the status of that answer gives the reason.
+      if (error instanceof StoreUnavailableError || error instanceof ApiError) {
+        this.#log.warn(`a stream ends: ${error.message}`)
+      } else this.#log.error({ err: error, requestId: exchange.id }, 'a stream failed')
+      added.end()
+    })
+  }
+
+  /** A follower for as long as the response is open. */
+  #addFollower({ response, address }: Exchange): ResponseFollower {
+    const follower = new ResponseFollower(response, this.#unsentBytes, address, () => this.#dropped.inc())
+    this.#followers.add(follower)
     response.once('close', () => {
-      open.delete(created)
-      hub.leave(created)
+      this.#followers.delete(follower)
+      this.#hub.leave(follower)
     })
     // The server leaves a connection open whose client has ended its side, but a client that ends its side of a stream is gone.
     response.socket?.once('end', () => response.destroy())
-    requested.follow(created).catch((error: unknown) => {
-      // The client reconnects automatically, and the status of that answer gives the reason.
-      if (error instanceof StoreUnavailableError || error instanceof ApiError) {
-        log.warn(`a stream ends: ${error.message}`)
-      } else log.error({ err: error, requestId: exchange.id }, 'a stream failed')
-      created.end()
-    })
-  }
-
-  const rowsOf = (resource: Resource): OfferedStream => ({
-    resource,
-    parameters: streamParametersOf(resource),
-    request: async (values, lastIdHeader) => {
-      const { selection, start, storeHead } = await streamRequest(resource, values, lastIdHeader, reader)
-      const key = selectionKey(resource, selection)
-      const feed = () => new RowFeed(resource, selection, longReads.readChunk)
-      const follow = (follower: Follower) =>
-        hub.follow(key, feed, follower, (rows) => rows.join(follower, start))
-      return { key, storeHead, follow }
-    },
-  })
-
-  const summaries: OfferedStream = {
-    resource: marketSummaries,
-    parameters: [],
-    request: async () => {
-      const { storeHead } = await reader.freshness(null)
-      if (storeHead === null) throw emptyStore()
-      // One feed serves all followers.
-      const key = marketSummaries.name
-      const follow = (follower: Follower) =>
-        hub.follow(
-          key,
-          () => summaryFeed,
-          follower,
-          (feed) => feed.join(follower),
-        )
-      return { key, storeHead, follow }
-    },
-  }
-
-  return {
-    routes: [...RESOURCES.map(rowsOf), summaries].map(({ resource, parameters, request: requestStream }) => {
-      const readParameters = parameterReader(parameters, 'refused')
-      return {
-        path: streamPath(resource),
-        answer: async (exchange) => {
-          const values = readParameters(parseQuery(queryOf(exchange.target)))
-          const lastIdHeader = String(exchange.request.headers['last-event-id'] ?? '')
-          const { address, request } = exchange
-          const requested = await queue(() => requestStream(values, lastIdHeader), address, request.socket)
-          await answer(exchange, resource, requested)
-        },
-      }
-    }),
-    end: () => {
-      stopListening()
-      hub.close()
-      for (const follower of open) follower.end()
-    },
+    return follower
   }
 }
 
