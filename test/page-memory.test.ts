@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
 import { type AnswerRequest, createAnswers, type SentAnswer } from '#service/answers/answers'
+import { createQueue } from '#service/http/clients/queue'
 import { createMetrics } from '#service/metrics'
 import type { Question, RenderedBody } from '#service/questions/question'
+import { createAccount } from '#service/quotas'
 
 const BYTES = 100_000
 
@@ -20,7 +22,7 @@ async function answer(
     workload: () => ({ queue: 'short', rows: 1 }),
     sourceOf: () => null,
   } as unknown as Question<null>
-  const run = async <T>(work: () => Promise<T>) => work()
+  const queue = createQueue(createAccount(), 1)
   const answers = createAnswers({
     renderer: {
       render: async () => ({
@@ -33,7 +35,7 @@ async function answer(
       isRunning: () => true,
       close: async () => {},
     },
-    queues: { short: run, long: run, report: run },
+    queues: { short: queue, long: queue, report: queue },
     cache: null,
     metrics: createMetrics(),
   })

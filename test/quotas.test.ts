@@ -125,7 +125,7 @@ test('A request whose connection closes while it waits leaves the queue, and its
   const ends: (() => void)[] = []
   let begun = 0
   const ask = (connection: PassThrough) =>
-    queue(
+    queue.run(
       async () => {
         begun++
         await new Promise<void>((resolve) => ends.push(resolve))
@@ -157,7 +157,7 @@ test('A request whose connection has closed before does not run', async () => {
   await delay(10)
   const queue = createQueue(createAccount(), 8)
   await assert.rejects(
-    queue(async () => assert.fail('it ran'), 'a', connection),
+    queue.run(async () => assert.fail('it ran'), 'a', connection),
     ClientGoneError,
   )
 })

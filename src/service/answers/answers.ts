@@ -106,7 +106,8 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
       }
     }
 
-    return queues[question.workload(checked).queue](renderAndSend, request.address, request.connection)
+    const queue = queues[question.workload(checked).queue]
+    return queue.run(renderAndSend, request.address, request.connection)
   }
 
   return (question, request) => {

@@ -13,7 +13,7 @@ import { watchCluster } from '../health/cluster-watch.ts'
 import { addReadinessMetrics, type IngestionState, type StoreHealth } from '../health/readiness.ts'
 import { addStoreMetrics } from '../health/store-metrics.ts'
 import { clientAddress } from '../http/clients/client-address.ts'
-import { createConnections } from '../http/clients/connections.ts'
+import { Connections } from '../http/clients/connections.ts'
 import { createQueue, createRefusalQueue, type Queue } from '../http/clients/queue.ts'
 import { createRequestCount } from '../http/clients/rate-limit.ts'
 import { createUnsentBytes } from '../http/clients/unsent-bytes.ts'
@@ -23,7 +23,7 @@ import { addAnswerMetrics, type Exchanges } from '../http/exchange.ts'
 import { LIMITS, type Limits } from '../http/limits.ts'
 import { createHttpServer } from '../http/requests/http-server.ts'
 import { createParserErrors } from '../http/requests/parser-errors.ts'
-import { requestTaker } from '../http/requests/take-requests.ts'
+import { RequestTaker } from '../http/requests/take-requests.ts'
 import { staticRoutes } from '../http/responses/static-routes.ts'
 import { createRouter, type FindRoute, type Route } from '../http/router.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
@@ -187,7 +187,7 @@ function createClients({ log, rateLimit, trustProxy }: AppOptions, limits: Limit
       `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
     )
   })
-  const connections = createConnections({
+  const connections = new Connections({
     unsentBytes,
     account,
     slots: limits.connections,
@@ -223,7 +223,7 @@ type AppServerOptions = Pick<AppOptions, 'corsOrigins' | 'trustProxy'> &
 function createAppServer(options: AppServerOptions): Server {
   const { shared, findRoute, countAnswer, corsOrigins, trustProxy, isClosing } = options
   const { connections, unsentBytes, countRequest, account, explainError, known } = shared
-  const take = requestTaker({
+  const requests = new RequestTaker({
     connections,
     countRequest,
     explainError,
@@ -241,10 +241,10 @@ function createAppServer(options: AppServerOptions): Server {
     countRequest: trustProxy ? () => ({}) : countRequest,
   })
   const server = createHttpServer()
-  server.on('connection', connections.admit)
-  server.on('request', take)
+  server.on('connection', (socket) => connections.admit(socket))
+  server.on('request', (request, response) => requests.take(request, response))
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own refusal has no body.
-  server.on('checkExpectation', take)
+  server.on('checkExpectation', (request, response) => requests.take(request, response))
   server.on('clientError', parserErrors.onClientError)
   server.on('connect', parserErrors.onConnect)
   return server

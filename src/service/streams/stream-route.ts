@@ -162,7 +162,7 @@ export class Streams {
         const values = readParameters(parseQuery(queryOf(exchange.target)))
         const { address, request } = exchange
         const lastIdHeader = String(request.headers['last-event-id'] ?? '')
-        const requested = await this.#queue(
+        const requested = await this.#queue.run(
           () => requestStream(values, lastIdHeader),
           address,
           request.socket,

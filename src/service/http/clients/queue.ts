@@ -20,75 +20,90 @@ export type Closing = Pick<EventEmitter, 'once' | 'off'>
 export type ClientConnection = Closing & { readonly destroyed: boolean }
 
 /**
- * A queue for a limited resource: runs `work` once it is its turn. Never runs it if its connection has closed before: so no
- * more waits than there are connections.
- *
- * @param address whose turn it is; the service's own work has the empty one
- * @throws {ApiError} 503 if its turn does not come in time.
- * @throws {ClientGoneError} if its connection has closed before its turn.
+ * A queue for a limited resource. Addresses that wait take turns, one request each, in order of arrival: a client with many
+ * requests only delays itself.
  */
-export type Queue = <T>(work: () => Promise<T>, address?: string, connection?: ClientConnection) => Promise<T>
+export class Queue {
+  readonly #account: Account
+  readonly #atOnce: number
+  readonly #sliceMs: number
+  /** What wakes the requests that wait, by address; the address whose turn is next comes first. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #running = 0
+  /** When the first work of this round of the event loop was begun; null before. */
+  #roundSince: number | null = null
 
-/**
- * Renders pages a few at a time, and lets the event loop run in between. However many connections ask at once, few
- * incomplete pages are in memory, sent answers are released, and quick requests do not wait for every slow one. Waiting
- * addresses take turns, one request each, in order of arrival: a client with many requests only delays itself.
- *
- * @param account told of an address whose request is refused while no other address waits
- * @param atOnce maximum number of pages being rendered
- */
-export const createQueue = (account: Account, atOnce: number): Queue => queueOf(account, atOnce, PAGES_MS)
-
-/**
- * Sends refusals, one in each round of the event loop. An answer takes several rounds, and must not wait for a thousand
- * refusals in each.
- */
-export const createRefusalQueue = (account: Account): Queue => queueOf(account, Infinity, 0)
-
-function queueOf(account: Account, atOnce: number, sliceMs: number): Queue {
-  /** What waits, by address; the address whose turn is next comes first. */
-  const waiting = new Map<string, Set<() => void>>()
-  let running = 0
-  /** When the first page of this round of the event loop was begun; null before. */
-  let roundSince: number | null = null
-
-  function hasRoom(): boolean {
-    return running < atOnce && (roundSince === null || performance.now() - roundSince < sliceMs)
+  /**
+   * @param account told of an address whose request is refused while no other address waits
+   * @param atOnce maximum number of requests whose work runs
+   * @param sliceMs milliseconds in one round of the event loop after which no further work is begun in it
+   */
+  constructor(account: Account, atOnce: number, sliceMs: number) {
+    this.#account = account
+    this.#atOnce = atOnce
+    this.#sliceMs = sliceMs
   }
 
-  function begin(): void {
-    running += 1
-    if (roundSince !== null) return
-    roundSince = performance.now()
+  /**
+   * Runs `work` once it is its turn. Never runs it if its connection has closed before: so no more waits than there are
+   * connections.
+   *
+   * @param address whose turn it is; the service's own work has the empty one
+   * @throws {ApiError} 503 if its turn does not come in time.
+   * @throws {ClientGoneError} if its connection has closed before its turn.
+   */
+  async run<T>(work: () => Promise<T>, address = '', connection?: ClientConnection): Promise<T> {
+    const since = performance.now()
+    if (this.#waiting.size === 0 && this.#hasRoom()) this.#begin()
+    else if (!(await this.#wait(address, connection))) throw new ClientGoneError()
+    try {
+      if (connection?.destroyed === true) throw new ClientGoneError()
+      this.#refuseIfLate(address, since)
+      return await work()
+    } finally {
+      this.#running -= 1
+      this.#beginNext()
+    }
+  }
+
+  #hasRoom(): boolean {
+    const hasTime = this.#roundSince === null || performance.now() - this.#roundSince < this.#sliceMs
+    return this.#running < this.#atOnce && hasTime
+  }
+
+  #begin(): void {
+    this.#running += 1
+    if (this.#roundSince !== null) return
+    this.#roundSince = performance.now()
     setImmediate(() => {
-      roundSince = null
-      beginNext()
+      this.#roundSince = null
+      this.#beginNext()
     })
   }
 
-  function beginNext(): void {
-    const [next] = waiting
-    if (next === undefined || !hasRoom()) return
-    const [address, queue] = next
-    begin()
-    const wake = queue.values().next().value!
-    queue.delete(wake)
+  #beginNext(): void {
+    const [next] = this.#waiting
+    if (next === undefined || !this.#hasRoom()) return
+    const [address, wakes] = next
+    this.#begin()
+    const wake = wakes.values().next().value!
+    wakes.delete(wake)
     // Last in the map is last to have its turn again.
-    waiting.delete(address)
-    if (queue.size > 0) waiting.set(address, queue)
+    this.#waiting.delete(address)
+    if (wakes.size > 0) this.#waiting.set(address, wakes)
     wake()
   }
 
   /** Waits for a turn, which has begun then; returns whether it came before the connection was closed. */
-  async function wait(address: string, connection: ClientConnection | undefined): Promise<boolean> {
+  async #wait(address: string, connection: ClientConnection | undefined): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const wake = () => resolve(true)
-    const queue = waiting.get(address) ?? new Set()
-    queue.add(wake)
-    waiting.set(address, queue)
+    const wakes = this.#waiting.get(address) ?? new Set()
+    wakes.add(wake)
+    this.#waiting.set(address, wakes)
     const leave = () => {
-      queue.delete(wake)
-      if (queue.size === 0 && waiting.get(address) === queue) waiting.delete(address)
+      wakes.delete(wake)
+      if (wakes.size === 0 && this.#waiting.get(address) === wakes) this.#waiting.delete(address)
       resolve(false)
     }
     connection?.once('close', leave)
@@ -97,23 +112,26 @@ function queueOf(account: Account, atOnce: number, sliceMs: number): Queue {
     return hasTurn
   }
 
-  function refuseIfLate(address: string, since: number): void {
+  #refuseIfLate(address: string, since: number): void {
     if (performance.now() - since < MAX_TURN_WAIT_MS) return
-    if ([...waiting.keys()].every((other) => other === address)) account.reportAlone(address)
+    const isAlone = [...this.#waiting.keys()].every((other) => other === address)
+    if (isAlone) this.#account.reportAlone(address)
     throw unavailable('the service is overloaded; try again')
   }
+}
 
-  return async (work, address = '', connection = undefined) => {
-    const since = performance.now()
-    if (waiting.size === 0 && hasRoom()) begin()
-    else if (!(await wait(address, connection))) throw new ClientGoneError()
-    try {
-      if (connection?.destroyed === true) throw new ClientGoneError()
-      refuseIfLate(address, since)
-      return await work()
-    } finally {
-      running -= 1
-      beginNext()
-    }
-  }
+/**
+ * A queue for pages: a few are rendered at a time, and the event loop runs in between. However many connections ask at once,
+ * few incomplete pages are in memory, sent answers are released, and quick requests do not wait for every slow one.
+ */
+export function createQueue(account: Account, atOnce: number): Queue {
+  return new Queue(account, atOnce, PAGES_MS)
+}
+
+/**
+ * A queue for refusals, one of which is sent in each round of the event loop. An answer takes several rounds, and must not
+ * wait for a thousand refusals in each.
+ */
+export function createRefusalQueue(account: Account): Queue {
+  return new Queue(account, Infinity, 0)
 }

@@ -22,44 +22,52 @@ type RequestTakerOptions = {
   exchanges: Exchanges
 }
 
-/** Creates the function that answers every request of the server. */
-export function requestTaker(
-  options: RequestTakerOptions,
-): (request: IncomingMessage, response: ServerResponse) => void {
-  const { connections, countRequest, explainError, findRoute, queue, trustProxy, exchanges } = options
+/** Answers every request of the server. */
+export class RequestTaker {
+  readonly #options: RequestTakerOptions
 
-  function answer(exchange: Exchange): void {
+  constructor(options: RequestTakerOptions) {
+    this.#options = options
+  }
+
+  /** Answers a request once those before it on its connection are answered. */
+  take(request: IncomingMessage, response: ServerResponse): void {
+    const { connections, exchanges, trustProxy } = this.#options
+    const exchange = new Exchange(exchanges, request, response, clientAddress(request, trustProxy))
+    if (connections.takeTurnAtOnce(request, response)) this.#answer(exchange)
+    else {
+      connections.takeTurn(request, response).then(
+        (hasTurn) => {
+          if (hasTurn) this.#answer(exchange)
+        },
+        (error) => this.#fail(exchange, error),
+      )
+    }
+  }
+
+  #answer(exchange: Exchange): void {
     try {
-      answerOf(exchange)?.catch((error) => fail(exchange, error))
+      this.#begin(exchange)?.catch((error) => this.#fail(exchange, error))
     } catch (error) {
-      fail(exchange, error)
+      this.#fail(exchange, error)
     }
   }
 
-  function fail(exchange: Exchange, error: unknown): void {
-    if (error instanceof ClientGoneError) return
-    const fault = explainError(error, { requestId: exchange.id })
-    const { response, address } = exchange
-    if (response.headersSent) {
-      response.destroy()
-      return
-    }
-    const send = () => exchange.sendError(fault, isUnlimited(exchange) ? null : undefined)
-    queue(async () => send(), address, response).catch((late: unknown) => {
-      if (!(late instanceof ClientGoneError)) send()
-    })
-  }
-
-  /** Answers at once if it can. Throws, and rejects with, {@link ApiError} and faults of ours. */
-  function answerOf(exchange: Exchange): Promise<void> | undefined {
+  /**
+   * Answers at once if it can, or returns the end of the answer.
+   *
+   * @throws {ApiError} as its promise may, with the answer for the client; other errors are faults of ours.
+   */
+  #begin(exchange: Exchange): Promise<void> | undefined {
+    const { findRoute, countRequest, exchanges } = this.#options
     const { request, target } = exchange
     if (isPreflight(request)) {
       answerPreflight(exchange)
       return undefined
     }
     const found = findRoute(pathOf(target))
-    const isKnown = !(found instanceof ApiError)
-    if (isKnown) {
+    const hasRoute = !(found instanceof ApiError)
+    if (hasRoute) {
       exchange.route = found.route
       exchange.pathId = found.pathId
     }
@@ -67,26 +75,30 @@ export function requestTaker(
     checkHead(request)
     checkTarget(target)
     // `OPTIONS *` asks for the capabilities of the whole server (RFC 9110, 9.3.7).
-    if (request.method === 'OPTIONS' && (isKnown || target === '*')) {
+    if (request.method === 'OPTIONS' && (hasRoute || target === '*')) {
       exchange.send(204, { storeHead: exchanges.known.storeHead, headers: { allow: ALLOWED_METHODS } })
       return undefined
     }
-    if (!isKnown) throw found
+    if (!hasRoute) throw found
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed()
     return found.route.answer(exchange)
   }
 
-  return (request, response) => {
-    const exchange = new Exchange(exchanges, request, response, clientAddress(request, trustProxy))
-    if (connections.takeTurnAtOnce(request, response)) answer(exchange)
-    else {
-      connections.takeTurn(request, response).then(
-        (hasTurn) => {
-          if (hasTurn) answer(exchange)
-        },
-        (error) => fail(exchange, error),
-      )
+  /** Answers with an error, in turn with the answers of other errors. */
+  #fail(exchange: Exchange, error: unknown): void {
+    if (error instanceof ClientGoneError) return
+    const fault = this.#options.explainError(error, { requestId: exchange.id })
+    const { response, address } = exchange
+    if (response.headersSent) {
+      response.destroy()
+      return
     }
+    const send = () => exchange.sendError(fault, isUnlimited(exchange) ? null : undefined)
+    this.#options.queue
+      .run(async () => send(), address, response)
+      .catch((late: unknown) => {
+        if (!(late instanceof ClientGoneError)) send()
+      })
   }
 }
 
