@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import type { Change } from '#core/store/changes'
 import type { Freshness } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import { type CachedAnswer, createAnswerCache } from '#service/answers/answer-cache'
+import { AnswerCache, type CachedAnswer } from '#service/answers/answer-cache'
 import type { AnswerSource } from '#service/questions/question'
 import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
@@ -134,7 +134,7 @@ describe('a cache of pages', () => {
       },
     } as unknown as Reader
     return {
-      cache: createAnswerCache(reader, maxBytes)!,
+      cache: new AnswerCache(reader, maxBytes),
       commit: (changes: Change[] | null) => {
         version++
         pending = changes

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
-import { type AnswerRequest, createAnswers, type SentAnswer } from '#service/answers/answers'
+import { type AnswerRequest, Answers, type SentAnswer } from '#service/answers/answers'
 import { createQueue } from '#service/http/clients/queue'
 import { createMetrics } from '#service/metrics'
 import type { Question, RenderedBody } from '#service/questions/question'
@@ -23,7 +23,7 @@ async function answer(
     sourceOf: () => null,
   } as unknown as Question<null>
   const queue = createQueue(createAccount(), 1)
-  const answers = createAnswers({
+  const answers = new Answers({
     renderer: {
       render: async () => ({
         body,
@@ -49,7 +49,7 @@ async function answer(
     sendCached: () => {},
     sendRendered: async (made) => send(made),
   }
-  await answers(question, asking)
+  await answers.answer(question, asking)
 }
 
 const asSent = ({ body }: RenderedBody): SentAnswer => ({ body, tag: '"tag"', isGzipped: false })

@@ -309,15 +309,15 @@ describe('a store file that changes under a service', options, () => {
     const { path } = storeFolder(t)
     const reader = await openReader(t, path('lyra.db'))
     const list = { resource: checkpoints, selection: {}, descending: true, cursor: null, limit: 1 }
-    const heightAskedAt = async (askedAt: bigint) =>
-      (await reader.page({ ...list, askedAt })).storeHead?.height
+    const heightRequestedAt = async (requestedAt: bigint) =>
+      (await reader.page({ ...list, requestedAt })).storeHead?.height
     const before = process.hrtime.bigint()
-    assert.equal(await heightAskedAt(before), '6')
+    assert.equal(await heightRequestedAt(before), '6')
     renameSync(path('other.db'), path('lyra.db'))
-    assert.equal(await heightAskedAt(before), '6', 'the file was checked after this request')
+    assert.equal(await heightRequestedAt(before), '6', 'the file was checked after this request')
     const after = process.hrtime.bigint()
-    assert.equal(await heightAskedAt(after), '22')
-    assert.equal(await heightAskedAt(before), '22')
+    assert.equal(await heightRequestedAt(after), '22')
+    assert.equal(await heightRequestedAt(before), '22')
   })
 
   const replacements: [what: string, replace: (from: string, to: string) => void][] = [

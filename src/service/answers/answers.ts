@@ -1,3 +1,4 @@
+import type { Counter } from 'prom-client'
 import type { StoreHead } from '#core/store/pages/page'
 import type { ClientConnection, Closing, Queue } from '../http/clients/queue.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
@@ -13,12 +14,16 @@ import type { Renderer } from './renderer.ts'
 export type SentAnswer = Pick<CachedAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
 
 /** A request for an answer, and the way to send it. */
-export type AnswerRequest<Asked> = {
+export type AnswerRequest<Checked> = {
   /** Key in the cache. */
   key: string
   form: BodyForm
-  /** Checks the request. @throws {ApiError} 400 */
-  check(): Asked
+  /**
+   * Checks the request.
+   *
+   * @throws {ApiError} 400
+   */
+  check(): Checked
   /** The address that it counts for. */
   address: string
   /** Its end makes the answer unnecessary. */
@@ -33,17 +38,6 @@ export type AnswerRequest<Asked> = {
   sendRendered(rendered: RenderedBody): Promise<SentAnswer | null>
 }
 
-/**
- * Answers a question, from the cache, at once if possible; otherwise renders it in its queue and caches it. Every answer goes
- * this way.
- *
- * Rejects with `ApiError` (http/errors.ts) for a refused request, and with the fault that keeps the store from being read.
- */
-export type Answers = <Asked>(
-  question: Question<Asked>,
-  request: AnswerRequest<Asked>,
-) => Promise<void> | undefined
-
 type AnswersOptions = {
   renderer: Renderer
   queues: Record<QueueClass, Queue>
@@ -52,67 +46,88 @@ type AnswersOptions = {
   metrics: Metrics
 }
 
-/** The answers of one service; its metrics are added to the given ones. */
-export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptions): Answers {
-  const fromMemory = metrics.counter(
-    'lyra_pages_from_memory_total',
-    'Pages answered from memory because their rows had not changed.',
-  )
+/** The answers of one service; its metrics are added to the given ones. Every answer goes this way. */
+export class Answers {
+  readonly #renderer: Renderer
+  readonly #queues: Record<QueueClass, Queue>
+  readonly #cache: AnswerCache | null
+  readonly #fromMemory: Counter
 
-  function sendCached(request: AnswerRequest<unknown>, { answer, at }: FoundAnswer): true {
-    fromMemory.inc()
-    request.sendCached(answer, at)
-    return true
+  constructor({ renderer, queues, cache, metrics }: AnswersOptions) {
+    this.#renderer = renderer
+    this.#queues = queues
+    this.#cache = cache
+    this.#fromMemory = metrics.counter(
+      'lyra_pages_from_memory_total',
+      'Pages answered from memory because their rows had not changed.',
+    )
+  }
+
+  /**
+   * Answers a question, from the cache, at once if possible; otherwise renders it in its queue and caches it. Returns nothing if
+   * the answer has been sent.
+   *
+   * Rejects with `ApiError` (http/errors.ts) for a refused request, and with the fault that keeps the store from being read.
+   */
+  answer<Checked>(question: Question<Checked>, request: AnswerRequest<Checked>): Promise<void> | undefined {
+    const isSent = this.#sendIfCached(request)
+    return isSent === true ? undefined : this.#answerUnlessSent(question, request, isSent)
   }
 
   /** Sends the cached answer if there is one, at once if the state of the store is known. Returns, or resolves with, whether it did. */
-  function sendIfCached(request: AnswerRequest<unknown>): boolean | Promise<boolean> {
+  #sendIfCached(request: AnswerRequest<unknown>): boolean | Promise<boolean> {
+    const cache = this.#cache
     if (cache === null || !cache.has(request.key)) return false
-    const found = cache.findAtOnce(request.key)
-    if (found !== null) return sendCached(request, found)
+    const current = cache.findAtOnce(request.key)
+    if (current !== null) return this.#sendCached(request, current)
     return (
       cache
         .find(request.key)
         // The rendering that follows reports faults of the store.
         .catch(() => null)
-        .then((later) => later !== null && sendCached(request, later))
+        .then((later) => later !== null && this.#sendCached(request, later))
     )
   }
 
-  async function answer<Asked>(
-    question: Question<Asked>,
-    request: AnswerRequest<Asked>,
+  #sendCached(request: AnswerRequest<unknown>, { answer, at }: FoundAnswer): true {
+    this.#fromMemory.inc()
+    request.sendCached(answer, at)
+    return true
+  }
+
+  async #answerUnlessSent<Checked>(
+    question: Question<Checked>,
+    request: AnswerRequest<Checked>,
     isSent: boolean | Promise<boolean>,
   ): Promise<void> {
     if (await isSent) return
     const checked = request.check()
-
-    const renderAndSend = async (): Promise<void> => {
-      // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
-      if (await sendIfCached(request)) return
-      const rendered = await renderer.render(question, checked, request.form)
-      if (rendered === null) throw emptyStore()
-      if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
-      const sent = await request.sendRendered(rendered)
-      if (request.response !== null) {
-        const isBeingSent = sent !== null && sent.body === rendered.body
-        if (isBeingSent) request.response.once('close', () => giveBack(rendered.body))
-        else giveBack(rendered.body)
-      }
-      const source = question.sourceOf(checked)
-      if (sent !== null && source !== null && rendered.version !== null) {
-        // Nobody waits for this: the answer is sent, and others wait in the queue.
-        void cache?.put(request.key, { ...sent, source, version: rendered.version })
-      }
-    }
-
-    const queue = queues[question.workload(checked).queue]
-    return queue.run(renderAndSend, request.address, request.connection)
+    const queue = this.#queues[question.workload(checked).queue]
+    const work = () => this.#renderAndSend(question, request, checked)
+    return queue.run(work, request.address, request.connection)
   }
 
-  return (question, request) => {
-    const isSent = sendIfCached(request)
-    return isSent === true ? undefined : answer(question, request, isSent)
+  async #renderAndSend<Checked>(
+    question: Question<Checked>,
+    request: AnswerRequest<Checked>,
+    checked: Checked,
+  ): Promise<void> {
+    // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
+    if (await this.#sendIfCached(request)) return
+    const rendered = await this.#renderer.render(question, checked, request.form)
+    if (rendered === null) throw emptyStore()
+    if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
+    const sent = await request.sendRendered(rendered)
+    if (request.response !== null) {
+      const isBeingSent = sent !== null && sent.body === rendered.body
+      if (isBeingSent) request.response.once('close', () => giveBack(rendered.body))
+      else giveBack(rendered.body)
+    }
+    const source = question.sourceOf(checked)
+    if (sent !== null && source !== null && rendered.version !== null) {
+      // Nobody waits for this: the answer is sent, and others wait in the queue.
+      void this.#cache?.put(request.key, { ...sent, source, version: rendered.version })
+    }
   }
 }
 

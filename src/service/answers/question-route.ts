@@ -15,7 +15,7 @@ import type { Answers, SentAnswer } from './answers.ts'
 const CACHE_CONTROL = 'no-cache'
 
 /** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
-export function questionRoute<Asked>(question: Question<Asked>, answers: Answers): Route {
+export function questionRoute<Checked>(question: Question<Checked>, answers: Answers): Route {
   const { description } = question
   const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
   const readParameters = parameterReader(restParametersOf(question), isOfReference ? 'ignored' : 'refused')
@@ -30,7 +30,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
     answer: (exchange) => {
       const { request, response, pathId, address } = exchange
       const isGzipped = acceptsGzip(request)
-      return answers(question, {
+      return answers.answer(question, {
         key: `${isGzipped ? 'gzip' : 'plain'} ${exchange.target}`,
         form: 'json',
         check: () => question.check(readParameters(parseQuery(queryOf(exchange.target))), pathId),

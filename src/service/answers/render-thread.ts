@@ -25,12 +25,12 @@ async function openReader(): Promise<Reader> {
 
 async function renderInThread({
   path,
-  asked,
+  checked,
   form,
-  askedAt,
+  requestedAt,
 }: ToRender): Promise<ThreadAnswer<TransferredAnswer | null>> {
   reader ??= await openReader()
-  const rendered = await questionAt(path).render(asked, { reader, form, askedAt })
+  const rendered = await questionAt(path).render(checked, { reader, form, requestedAt })
   if (rendered === null) return { answer: null }
   // A short buffer may share its memory with others.
   const body =
@@ -43,8 +43,8 @@ async function renderInThread({
 let last: Promise<unknown> = Promise.resolve()
 answerCalls(
   parentPort!,
-  (asked: ToRender) => {
-    const answered = last.then(() => renderInThread(asked))
+  (request: ToRender) => {
+    const answered = last.then(() => renderInThread(request))
     last = answered.catch(() => {})
     return answered
   },

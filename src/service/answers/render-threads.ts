@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
 import type { Renderer } from './renderer.ts'
-import { startThread } from './thread-calls.ts'
+import { ThreadCalls } from './thread-calls.ts'
 
 /** Threads for short pages. Sending a page of 1,000 rows takes the main thread a quarter of the time of rendering it. */
 const SHORT_THREADS = 2
@@ -18,16 +18,16 @@ export type ThreadsOptions = {
   isReadOnly?: boolean
   /** Whether answers are rendered for gRPC too, the code of which is then loaded at the start. */
   speaksGrpc?: boolean
-  /** As in {@link startThread}. */
+  /** As in `ThreadOptions` (thread-calls.ts). */
   isLate?: boolean
 }
 
 /** A question to answer: its path, and the checked request. */
 export type ToRender = {
   path: string
-  asked: unknown
+  checked: unknown
   form: BodyForm
-  askedAt: bigint
+  requestedAt: bigint
 }
 
 /** An answer as it is sent between threads. */
@@ -47,11 +47,11 @@ export function startRenderThreads(store: string, log: Logger, options: ThreadsO
   const short = sharedAmong(shortThreads)
   const long = startRenderThread({ ...options, store, isLong: true }, log)
   return {
-    render: (question, asked, form) => {
-      const workload = question.workload(asked)
+    render: (question, checked, form) => {
+      const workload = question.workload(checked)
       return workload.queue === 'short'
-        ? short.run(workload.rows, (thread) => thread.render(question, asked, form))
-        : long.render(question, asked, form)
+        ? short.run(workload.rows, (thread) => thread.render(question, checked, form))
+        : long.render(question, checked, form)
     },
     isSerial: true,
     isRunning: () => [...shortThreads, long].every((thread) => thread.isRunning()),
@@ -82,7 +82,7 @@ function sharedAmong(threads: readonly RenderThread[]): {
 }
 
 function startRenderThread(task: RenderThreadTask, log: Logger): RenderThread {
-  const thread = startThread<ToRender, TransferredAnswer | null>({
+  const thread = new ThreadCalls<ToRender, TransferredAnswer | null>({
     module: moduleBeside(import.meta.url, 'render-thread'),
     task,
     log,
@@ -91,13 +91,13 @@ function startRenderThread(task: RenderThreadTask, log: Logger): RenderThread {
   })
 
   return {
-    render: async ({ path }: Pick<Question, 'path'>, asked, form) => {
-      const rendered = await thread.ask({ path, asked, form, askedAt: process.hrtime.bigint() })
+    render: async ({ path }: Pick<Question, 'path'>, checked, form) => {
+      const rendered = await thread.ask({ path, checked, form, requestedAt: process.hrtime.bigint() })
       if (rendered === null) return null
       const { buffer, byteOffset, length } = rendered.body
       return { ...rendered, body: Buffer.from(buffer, byteOffset, length) }
     },
-    isRunning: thread.isRunning,
-    close: thread.close,
+    isRunning: () => thread.isRunning,
+    close: () => thread.close(),
   }
 }

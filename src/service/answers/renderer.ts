@@ -7,7 +7,7 @@ import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
  * Rejects with `StoreUnavailableError` (core/store/store.ts) while the store cannot be read.
  */
 export type Renderer = {
-  render<Asked>(question: Question<Asked>, asked: Asked, form: BodyForm): Promise<RenderedBody | null>
+  render<Checked>(question: Question<Checked>, checked: Checked, form: BodyForm): Promise<RenderedBody | null>
   /** Whether long pages and reports are rendered one after another. */
   isSerial: boolean
   /** Whether everything that renders answers is loaded and runs. */
@@ -18,7 +18,7 @@ export type Renderer = {
 /** Renders answers here, from a reader that stays its owner's to close. */
 export function rendererOf(reader: Reader): Renderer {
   return {
-    render: (question, asked, form) => question.render(asked, { reader, form }),
+    render: (question, checked, form) => question.render(checked, { reader, form }),
     isSerial: false,
     isRunning: () => true,
     close: async () => {},

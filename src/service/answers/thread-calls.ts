@@ -5,18 +5,8 @@ import { StoreUnavailableError } from '#core/store/errors'
 /** Young generation of a thread's heap in MiB: a larger one would only retain garbage longer. */
 const MAX_YOUNG_MB = 8
 
-/** How long after its end a thread is started again, unless a question comes earlier, in milliseconds. */
+/** How long after its end a thread is started again, unless a request comes earlier, in milliseconds. */
 const RESTART_MS = 1_000
-
-/** A thread that answers questions. */
-type ThreadCalls<Asked, Answer> = {
-  /** Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; it is then started again. */
-  ask(asked: Asked): Promise<Answer>
-  /** Whether the thread has loaded its code and has not ended. */
-  isRunning(): boolean
-  /** Ends the thread once it has answered everything. */
-  close(): Promise<void>
-}
 
 type ThreadOptions = {
   module: URL
@@ -24,7 +14,7 @@ type ThreadOptions = {
   log: Logger
   /** Name of the thread in the log: `a thread that renders answers`. */
   what: string
-  /** Whether the thread is started by the first question: a process with very many services needs few of their threads. */
+  /** Whether the thread is started by the first request: a process with very many services needs few of their threads. */
   isLate?: boolean
 }
 
@@ -37,7 +27,7 @@ type SentError = {
   isDamaged: boolean
 }
 
-type ToThread<Asked> = { id: number; asked: Asked } | 'stop'
+type ToThread<Request> = { id: number; request: Request } | 'stop'
 
 type FromThread<Answer> =
   | { type: 'running' }
@@ -46,93 +36,107 @@ type FromThread<Answer> =
 
 type WaitingCall<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
 
-/** Starts a thread, and again after it has failed. Its module calls {@link answerCalls}. */
-export function startThread<Asked, Answer>({
-  module,
-  task,
-  log,
-  what,
-  isLate = false,
-}: ThreadOptions): ThreadCalls<Asked, Answer> {
-  const waiting = new Map<number, WaitingCall<Answer>>()
-  let count = 0
-  let isClosed = false
-  let isRunning = false
-  let worker: Worker | null = isLate ? null : start()
+/** A thread that answers requests. After it has failed it is started again. Its module calls {@link answerCalls}. */
+export class ThreadCalls<Request, Answer> {
+  readonly #options: ThreadOptions
+  /** The requests that are not answered yet, by their ids. */
+  readonly #waiting = new Map<number, WaitingCall<Answer>>()
+  #count = 0
+  #isClosed = false
+  #isRunning = false
+  /** Null while no thread has been started, and after it has ended. */
+  #worker: Worker | null = null
 
-  function start(): Worker {
-    const started = new Worker(module, {
+  constructor(options: ThreadOptions) {
+    this.#options = options
+    if (options.isLate !== true) this.#startIfEnded()
+  }
+
+  /** Whether the thread has loaded its code and has not ended. */
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
+  /** Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; it is then started again. */
+  ask(request: Request): Promise<Answer> {
+    if (this.#isClosed) return Promise.reject(new StoreUnavailableError('the service stops'))
+    const worker = this.#startIfEnded()
+    const id = this.#count++
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      worker.postMessage({ id, request } satisfies ToThread<Request>)
+    })
+  }
+
+  /** Ends the thread once it has answered everything. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const worker = this.#worker
+    if (worker === null) return
+    const { promise: gone, resolve } = Promise.withResolvers<unknown>()
+    worker.once('exit', resolve)
+    worker.postMessage('stop' satisfies ToThread<Request>)
+    await gone
+  }
+
+  #startIfEnded(): Worker {
+    this.#worker ??= this.#start()
+    return this.#worker
+  }
+
+  #start(): Worker {
+    const { module, task, log, what } = this.#options
+    const worker = new Worker(module, {
       workerData: task,
       resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
     })
-    started.on('message', settle)
-    started.on('error', (error: Error) => log.error(error, `${what} failed`))
-    started.on('exit', () => {
-      worker = null
-      isRunning = false
-      setTimeout(restart, RESTART_MS).unref()
-      for (const { reject } of waiting.values())
-        reject(new StoreUnavailableError('the thread that reads failed'))
-      waiting.clear()
-    })
-    return started
+    worker.on('message', (message: FromThread<Answer>) => this.#onMessage(message))
+    worker.on('error', (error: Error) => log.error(error, `${what} failed`))
+    worker.on('exit', () => this.#onExit())
+    return worker
   }
 
-  function restart(): void {
-    if (!isClosed) worker ??= start()
+  #onExit(): void {
+    this.#worker = null
+    this.#isRunning = false
+    setTimeout(() => {
+      if (!this.#isClosed) this.#startIfEnded()
+    }, RESTART_MS).unref()
+    for (const { reject } of this.#waiting.values())
+      reject(new StoreUnavailableError('the thread that reads failed'))
+    this.#waiting.clear()
   }
 
-  function settle(message: FromThread<Answer>): void {
+  #onMessage(message: FromThread<Answer>): void {
     if (message.type === 'running') {
-      isRunning = true
+      this.#isRunning = true
       return
     }
-    const { resolve, reject } = waiting.get(message.id)!
-    waiting.delete(message.id)
+    const { resolve, reject } = this.#waiting.get(message.id)!
+    this.#waiting.delete(message.id)
     if (message.type === 'error') reject(errorOf(message.error))
     else resolve(message.answer)
-  }
-
-  return {
-    ask: (asked) => {
-      if (isClosed) return Promise.reject(new StoreUnavailableError('the service stops'))
-      restart()
-      const id = count++
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject })
-        worker!.postMessage({ id, asked } satisfies ToThread<Asked>)
-      })
-    },
-    isRunning: () => isRunning,
-    close: async () => {
-      isClosed = true
-      if (worker === null) return
-      const { promise: gone, resolve } = Promise.withResolvers<unknown>()
-      worker.once('exit', resolve)
-      worker.postMessage('stop' satisfies ToThread<Asked>)
-      await gone
-    },
   }
 }
 
 /** An answer, and the memory that is transferred with it. */
 export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
 
-/** Answers a thread's questions, and lets it end on request. */
-export function answerCalls<Asked, Answer>(
+/** Answers the requests to this thread, and lets it end once it is told to stop. */
+export function answerCalls<Request, Answer>(
   port: MessagePort,
-  answer: (asked: Asked) => Promise<ThreadAnswer<Answer>>,
+  answer: (request: Request) => Promise<ThreadAnswer<Answer>>,
   onStop: () => Promise<void>,
 ): void {
   const say = (message: FromThread<Answer>, bytes: ArrayBuffer[] = []) => port.postMessage(message, bytes)
-  port.on('message', (message: ToThread<Asked>) => {
+  port.on('message', (message: ToThread<Request>) => {
     if (message === 'stop') {
       // The thread then has nothing left to wait for, and ends.
       void onStop().finally(() => port.close())
       return
     }
-    const { id, asked } = message
-    answer(asked).then(
+    const { id, request } = message
+    answer(request).then(
       (rendered) => say({ type: 'answer', id, answer: rendered.answer }, rendered.bytes),
       (error: Error) => {
         const { name, message: text, stack } = error

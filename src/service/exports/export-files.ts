@@ -13,7 +13,7 @@ type CachedFile = {
   file: Promise<ExportFile | null>
   /** Null until it is written. */
   made: { file: ExportFile | null; until: number } | null
-  askedAt: number
+  requestedAt: number
   /** Requests that wait for it; its writing is aborted when none is left. */
   waiting: number
   abandon: AbortController
@@ -49,7 +49,7 @@ export class ExportFiles {
   async ask(asked: string, make: Make, gone: AbortSignal): Promise<ExportFile | null> {
     const cached = this.#cached.get(asked) ?? (this.#hasRoom() ? this.#begin(make, asked) : null)
     if (cached === null) return null
-    cached.askedAt = performance.now()
+    cached.requestedAt = performance.now()
     this.#cached.delete(asked)
     this.#cached.set(asked, cached)
     cached.waiting += 1
@@ -79,7 +79,7 @@ export class ExportFiles {
 
   #begin(make: Make, asked: string): CachedFile {
     const abandon = new AbortController()
-    const cached: CachedFile = { file: make(abandon.signal), made: null, askedAt: 0, waiting: 0, abandon }
+    const cached: CachedFile = { file: make(abandon.signal), made: null, requestedAt: 0, waiting: 0, abandon }
     this.#files += 1
     this.#bytes += this.#limits.bytes
     cached.file.then(
@@ -122,7 +122,7 @@ export class ExportFiles {
 
   /** Forgets an entry once nobody has asked for it for long enough. */
   #forgetLater(asked: string, cached: CachedFile): void {
-    const until = () => Math.min(cached.askedAt + CACHED_MS, cached.made!.until)
+    const until = () => Math.min(cached.requestedAt + CACHED_MS, cached.made!.until)
     const look = () => {
       if (this.#cached.get(asked) !== cached) return
       if (performance.now() >= until()) void this.#forget(asked)

@@ -48,7 +48,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
   return {
     unary: async ({ stream, address, metadata }, request) => {
       let answer: Buffer | string = Buffer.alloc(0)
-      await answers(question, {
+      await answers.answer(question, {
         key: `grpc ${resource.grpcMethod} ${request.toString('latin1')}`,
         form: 'protobuf',
         check: () => {

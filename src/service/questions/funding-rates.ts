@@ -56,13 +56,13 @@ const RATE_COLUMNS: readonly FileColumn[] = [
 ]
 
 /** A {@link FundingRatesQuery} without its page's resource, which cannot be sent between threads. */
-type AskedRates = Omit<FundingRatesQuery, 'page'> & {
+type CheckedRates = Omit<FundingRatesQuery, 'page'> & {
   page: CheckedPage
   file: FileOptions | null
 }
 
 /** Funding rates of all markets over time, to be compared. */
-export const fundingRatesQuestion: Question<AskedRates> = {
+export const fundingRatesQuestion: Question<CheckedRates> = {
   path: '/api/v2/funding-rates',
   parameters: byName([
     ...parametersOf(LIST),
@@ -85,27 +85,27 @@ export const fundingRatesQuestion: Question<AskedRates> = {
       usualLength: RATE_INTERVALS.get(name)!,
     }
   },
-  render: async (asked, { reader }) => {
-    const { interval } = asked
-    const page = { ...asked.page, resource: LIST }
-    const found = await reader.read(() => readFundingRates({ ...asked, page }))
-    if (found === null) return null
-    const { storeHead, version, markets, isTooLong } = found
+  render: async (checked, { reader }) => {
+    const { interval } = checked
+    const page = { ...checked.page, resource: LIST }
+    const rates = await reader.read(() => readFundingRates({ ...checked, page }))
+    if (rates === null) return null
+    const { storeHead, version, markets, more, isTooLong } = rates
     if (isTooLong) {
       const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}: use a shorter range or a longer interval`
       return { ...renderedBody({}, storeHead, null), refusal }
     }
-    if (asked.file !== null) {
+    if (checked.file !== null) {
       const rows = markets.flatMap(({ marketId, buckets }) =>
         buckets.map(({ start, count, sumOfRates }) => [marketId, `${start}`, `${count}`, sumOfRates]),
       )
-      return madeFile({ name: LIST.name, ...asked.file }, RATE_COLUMNS, { rows, more: found.more }, found)
+      return madeFile({ name: LIST.name, ...checked.file }, RATE_COLUMNS, { rows, more }, rates)
     }
     const rows = markets.map(({ marketId, buckets }) => {
       const shown = buckets.map(({ start, ...sums }) => ({ start: start.toString(), ...sums }))
       return [marketId, JSON.stringify({ marketId, interval: interval.name, buckets: shown })]
     })
-    return renderedBody(pageBody(page, { ...found, rows, edges: null }), storeHead, version)
+    return renderedBody(pageBody(page, { ...rates, rows, edges: null }), storeHead, version)
   },
   workload: () => ({ queue: 'report' }),
   sourceOf: () => 'the next commit',

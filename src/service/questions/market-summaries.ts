@@ -15,22 +15,22 @@ const summariesOf = new WeakMap<Reader, MarketSummaries>()
 
 const { columns, cells } = exportTableOf(marketSummaries)
 
-type AskedSummaries = CheckedPage & { file: FileOptions | null }
+type CheckedSummaries = CheckedPage & { file: FileOptions | null }
 
 const PAGES = pageQuestion(marketSummaries)
 
 /** A page of markets, each with its current nodes from other operations. */
-export const marketSummariesQuestion: Question<AskedSummaries> = {
+export const marketSummariesQuestion: Question<CheckedSummaries> = {
   ...PAGES,
   check: (values, pathId) => {
-    const asked = PAGES.check(values, pathId)
+    const checked = PAGES.check(values, pathId)
     const file = fileOptionsOf(values, PAGINATION_PARAMETERS)
-    return file === null ? { ...asked, file } : { ...asked, file, limit: MAX_PAGE_SIZE }
+    return file === null ? { ...checked, file } : { ...checked, file, limit: MAX_PAGE_SIZE }
   },
-  render: async ({ file, ...asked }, { reader }) => {
+  render: async ({ file, ...checked }, { reader }) => {
     const summaries = summariesOf.get(reader) ?? new MarketSummaries()
     summariesOf.set(reader, summaries)
-    const query = { ...asked, resource: marketSummaries }
+    const query = { ...checked, resource: marketSummaries }
     const page = await reader.read(() => summaries.read(query))
     const { storeHead, version, more } = page
     if (storeHead === null) return null

@@ -14,8 +14,8 @@ export function pageQuestion(resource: Resource): Question<CheckedPage> {
     path: resource.path,
     parameters: parametersOf(resource),
     check: (values, pathId) => pageRequest(resource, pathId, values),
-    render: async (asked, { reader, form, askedAt }) => {
-      const query = { ...asked, resource, askedAt }
+    render: async (checked, { reader, form, requestedAt }) => {
+      const query = { ...checked, resource, requestedAt }
       const page = await reader.page(query)
       const { storeHead, version } = page
       if (storeHead === null) return null

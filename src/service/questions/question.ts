@@ -28,7 +28,7 @@ type Rendering = {
   reader: Reader
   form: BodyForm
   /** When it was requested, by `process.hrtime`, which all threads share. */
-  askedAt?: bigint
+  requestedAt?: bigint
 }
 
 /**
@@ -46,7 +46,7 @@ export type AnswerSource = Change | 'the next commit'
 /**
  * A question that clients can ask, over REST, gRPC or in the explorer. The checked request can be sent between threads.
  */
-export type Question<Asked = unknown> = {
+export type Question<Checked = unknown> = {
   /** `/api/v2/series/:marketId`; the only parameter of a path is its last part. */
   path: string
   /** The query parameters. */
@@ -57,12 +57,12 @@ export type Question<Asked = unknown> = {
    * @param pathId the last part of the path, if the path has a parameter
    * @throws {ApiError} 400
    */
-  check(values: ParameterValues, pathId: string | null): Asked
+  check(values: ParameterValues, pathId: string | null): Checked
   /** Renders the body; null while the store contains no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
-  render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
-  workload(asked: Asked): Workload
+  render(checked: Checked, rendering: Rendering): Promise<RenderedBody | null>
+  workload(checked: Checked): Workload
   /** The rows that an answer follows from: it is cached until they change. Null if it is not cached. */
-  sourceOf(asked: Asked): AnswerSource | null
+  sourceOf(checked: Checked): AnswerSource | null
   /** Its description in the OpenAPI document and the client. */
   description: ({ list: Resource } | Report) & IsFile
 }

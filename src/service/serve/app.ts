@@ -3,8 +3,8 @@ import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { RESOURCES } from '#core/resources/resources'
 import type { Reader } from '#core/store/store'
-import { createAnswerCache } from '../answers/answer-cache.ts'
-import { type Answers, createAnswers } from '../answers/answers.ts'
+import { AnswerCache } from '../answers/answer-cache.ts'
+import { Answers } from '../answers/answers.ts'
 import { questionRoute } from '../answers/question-route.ts'
 import type { Renderer } from '../answers/renderer.ts'
 import { createExports, type Exports } from '../exports/export-route.ts'
@@ -101,8 +101,8 @@ export function createApp(options: AppOptions): App {
 
   const clients = createClients(options, limits)
   const queues = createAnswerQueues(clients.account, renderer)
-  const cache = createAnswerCache(reader, options.cacheBytes)
-  const answers = createAnswers({ renderer, queues, cache, metrics })
+  const cache = options.cacheBytes === 0 ? null : new AnswerCache(reader, options.cacheBytes)
+  const answers = new Answers({ renderer, queues, cache, metrics })
   const exports = createExports({
     longReads,
     // A store without a WAL is that of a database server.

@@ -6,7 +6,7 @@ import { type ChangedSummaries, MarketSummaries } from '#core/store/queries/mark
 import { readUnseenRows, type UnseenQuery } from '#core/store/queries/unseen-rows'
 import type { Reader } from '#core/store/store'
 import type { ThreadsOptions } from '../answers/render-threads.ts'
-import { startThread } from '../answers/thread-calls.ts'
+import { ThreadCalls } from '../answers/thread-calls.ts'
 import { type BytesOptions, type ExportFormat, exportBytes } from '../formats/export-bytes.ts'
 import type { ExportQuery, ExportSource, LineSource } from '../formats/export-rows.ts'
 import { type Chunk, chunkOf, type ReadChunk } from './chunk.ts'
@@ -121,7 +121,7 @@ export function startLongReads(
   { isReadOnly = false, isLate = false }: Pick<ThreadsOptions, 'isReadOnly' | 'isLate'> = {},
 ): LongReads {
   let exportCount = 0
-  const thread = startThread<LongReadRequest, LongReadAnswer>({
+  const thread = new ThreadCalls<LongReadRequest, LongReadAnswer>({
     module: moduleBeside(import.meta.url, 'long-read-thread'),
     task: { store, isReadOnly } satisfies LongReadTask,
     log,
@@ -150,7 +150,7 @@ export function startLongReads(
     shortenWal: async () => {
       await thread.ask({ type: 'shorten WAL' })
     },
-    isRunning: thread.isRunning,
-    close: thread.close,
+    isRunning: () => thread.isRunning,
+    close: () => thread.close(),
   }
 }

@@ -17,7 +17,7 @@ export type PageQuery = {
    * Time of the request by `process.hrtime`, which all threads share. Facts about the store's file that were read after it
    * need not be read again.
    */
-  askedAt?: bigint | undefined
+  requestedAt?: bigint | undefined
 }
 
 /** The answer of one snapshot to a {@link PageQuery}. */

@@ -31,10 +31,10 @@ export function openSqliteReader(
   /** When the file was last examined, by `process.hrtime`. */
   let lookedAt = 0n
 
-  /** @param askedAt time of the request that needs the connection; undefined for now */
-  function current(askedAt?: bigint): Connection {
+  /** @param requestedAt time of the request that needs the connection; undefined for now */
+  function current(requestedAt?: bigint): Connection {
     // If many pages are waiting, examining the file takes a twentieth of the time of one.
-    if (askedAt === undefined || lookedAt <= askedAt) {
+    if (requestedAt === undefined || lookedAt <= requestedAt) {
       lookedAt = process.hrtime.bigint()
       if (connection?.isUnchanged === false) close()
     }
@@ -42,9 +42,9 @@ export function openSqliteReader(
     return connection
   }
 
-  async function attempt<T>(work: (connection: Connection) => T, askedAt?: bigint): Promise<T> {
+  async function attempt<T>(work: (connection: Connection) => T, requestedAt?: bigint): Promise<T> {
     try {
-      const from = current(askedAt)
+      const from = current(requestedAt)
       return withSqliteErrors(path, () => work(from))
     } catch (error) {
       if (error instanceof StoreError) close()
@@ -52,14 +52,14 @@ export function openSqliteReader(
     }
   }
 
-  function snapshot<T>(read: (connection: Connection) => T, askedAt?: bigint): Promise<T> {
-    return attempt((from) => from.transaction('deferred', () => read(from)), askedAt)
+  function snapshot<T>(read: (connection: Connection) => T, requestedAt?: bigint): Promise<T> {
+    return attempt((from) => from.transaction('deferred', () => read(from)), requestedAt)
   }
 
   const freshness = new LatestFreshness()
 
   return {
-    page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.askedAt),
+    page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.requestedAt),
     read: (query) => snapshot((from) => runSqliteQuery(from, query())),
     freshness: (since) => attempt((from) => freshness.read(from, since)),
     recentFreshness: (since) => freshness.recent(since),
