@@ -13,7 +13,7 @@ import type { LongReads, OpenExport } from '../streams/long-reads.ts'
 import { ExportFile, NoTemporaryFileError } from './export-file.ts'
 import { ExportFiles } from './export-files.ts'
 import { type ExportOptions, type RunningExport, RunningExports } from './running-exports.ts'
-import { freed, sendBytes } from './send-export.ts'
+import { freePiece, sendBytes } from './send-export.ts'
 
 /** How long an export may take; then it is cut off, and can be resumed after its last cursor. */
 const MAX_EXPORT_MS = 15 * 60_000
@@ -79,7 +79,7 @@ export class ExportAnswers {
     socket.setTimeout(0)
     try {
       const write = (abandoned: AbortSignal) => this.#writeFile(query, format, exchange.address, abandoned)
-      return await this.#files.ask(exchange.target, write, gone.signal)
+      return await this.#files.fileOf(exchange.target, write, gone.signal)
     } finally {
       exchange.response.off('close', leave)
       socket.setTimeout(timeout)
@@ -95,8 +95,8 @@ export class ExportAnswers {
     address: string,
     abandoned: AbortSignal,
   ): Promise<ExportFile | null> {
-    const begun = await this.#running.begin(address, null)
-    const signal = AbortSignal.any([begun.stop.signal, abandoned, AbortSignal.timeout(MAX_EXPORT_MS)])
+    const running = await this.#running.begin(address, null)
+    const signal = AbortSignal.any([running.stop.signal, abandoned, AbortSignal.timeout(MAX_EXPORT_MS)])
     const most = this.#fileBytes * (format === 'parquet' ? PARQUET_PART : 1)
     let opened: OpenExport | null = null
     let file: ExportFile | null = null
@@ -111,7 +111,7 @@ export class ExportAnswers {
           return null
         }
         await file.write(piece)
-        freed(piece)
+        freePiece(piece)
       }
       return file
     } catch (error) {
@@ -123,7 +123,7 @@ export class ExportAnswers {
       if (signal.aborted) throw unavailable(`the export was ended: ${(signal.reason as Error).message}`, 10)
       throw refusalOf(error, format)
     } finally {
-      this.#running.end(begun)
+      this.#running.end(running)
       await opened?.close()
     }
   }
@@ -150,11 +150,11 @@ export class ExportAnswers {
       response.end()
       return
     }
-    const sending = this.#running.beginFile(address, response)
+    const running = this.#running.beginFile(address, response)
     try {
-      await this.#untilSent(exchange, sending, (signal) => pipeline(file.read(range), response, { signal }))
+      await this.#untilSent(exchange, running, (signal) => pipeline(file.read(range), response, { signal }))
     } finally {
-      this.#running.end(sending)
+      this.#running.end(running)
     }
   }
 
@@ -166,7 +166,7 @@ export class ExportAnswers {
     isZipped: boolean,
   ): Promise<void> {
     const { request, response, address } = exchange
-    const begun = await this.#running.begin(address, response)
+    const running = await this.#running.begin(address, response)
     let opened: OpenExport | null = null
     try {
       opened = await this.#longReads.openExport(query, format)
@@ -188,12 +188,12 @@ export class ExportAnswers {
         return
       }
       const rows = { first, opened }
-      await this.#untilSent(exchange, begun, (signal) => sendBytes(rows, isZipped, response, signal))
+      await this.#untilSent(exchange, running, (signal) => sendBytes(rows, isZipped, response, signal))
     } catch (error) {
       throw refusalOf(error, format)
     } finally {
       // The client's slot is free before the snapshot is closed, which can be slow.
-      this.#running.end(begun)
+      this.#running.end(running)
       await opened?.close()
     }
   }
@@ -201,10 +201,10 @@ export class ExportAnswers {
   /** Sends the body of an answer whose head has been sent. After that, a fault can only be logged: the connection is cut off. */
   async #untilSent(
     { response, address }: Exchange,
-    sending: RunningExport,
+    running: RunningExport,
     send: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const signal = AbortSignal.any([sending.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
+    const signal = AbortSignal.any([running.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
     try {
       await send(signal)
     } catch (error) {
@@ -223,7 +223,7 @@ const headOf = ({ resource }: ExportQuery, format: ExportFormat): ExportHead => 
   'content-disposition': `attachment; filename="${resource.name}.${format}"`,
 })
 
-/** A number that does not fit as the answer to the request that asked for it; any other error as it is. */
+/** The error for a number that does not fit the requested format; any other error as it is. */
 function refusalOf(error: unknown, format: ExportFormat): unknown {
   // That of a thread is no instance of its class here.
   if (!(error instanceof Error) || error.name !== ExportError.name) return error

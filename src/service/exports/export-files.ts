@@ -1,18 +1,19 @@
 import type { Limits } from '../http/limits.ts'
 import type { ExportFile } from './export-file.ts'
 
-/** How long a file is cached after it was last asked for, and at most. */
+/** How long a file is cached after its last request, and at most. */
 const CACHED_MS = 60_000
 const MAX_CACHED_MS = 5 * 60_000
 
 /** Entries at most: files, and requests known to have too many rows for one. */
 const MAX_CACHED = 256
 
-/** A cached file, or one that is being written; null if its rows are too many. */
+/** A cached file, or one that is being written. */
 type CachedFile = {
+  /** Resolves once it is written, with null if its rows are too many. */
   file: Promise<ExportFile | null>
-  /** Null until it is written. */
-  made: { file: ExportFile | null; until: number } | null
+  /** What `file` has resolved with, and when it is dropped at the latest; null while the file is being written. */
+  written: { file: ExportFile | null; latestEnd: number } | null
   requestedAt: number
   /** Requests that wait for it; its writing is aborted when none is left. */
   waiting: number
@@ -20,11 +21,11 @@ type CachedFile = {
 }
 
 /** Writes a file; the signal is aborted when nobody wants it any more. Null if its rows are too many. */
-type Make = (abandoned: AbortSignal) => Promise<ExportFile | null>
+type WriteFile = (abandoned: AbortSignal) => Promise<ExportFile | null>
 
 /**
  * Files of whole exports, by request target. A client that repeats a request within a minute gets the same file, whatever
- * was committed since, because readers ask for a file range by range. Requests with too many rows for a file are remembered
+ * was committed since, because readers request a file range by range. Requests with too many rows for a file are remembered
  * for as long, so that their file is not begun in vain each time.
  */
 export class ExportFiles {
@@ -41,19 +42,32 @@ export class ExportFiles {
 
   /**
    * The file of a request, cached or new, retained for the caller, who releases it after use. Null if there is no room for
-   * it, or if its rows are too many. Rejects with the error of `make`.
+   * it, or if its rows are too many. Rejects with the error of `write`.
    *
-   * @param make writes the file; these files release it
+   * @param write writes the file if it is not cached; these files release it
    * @param gone aborted when the caller's client has left
    */
-  async ask(asked: string, make: Make, gone: AbortSignal): Promise<ExportFile | null> {
-    const cached = this.#cached.get(asked) ?? (this.#hasRoom() ? this.#begin(make, asked) : null)
-    if (cached === null) return null
+  async fileOf(target: string, write: WriteFile, gone: AbortSignal): Promise<ExportFile | null> {
+    let cached = this.#cached.get(target)
+    if (cached === undefined) {
+      if (!this.#makeRoom()) return null
+      cached = this.#begin(target, write)
+    }
+    return this.#waitFor(target, cached, gone)
+  }
+
+  /** Releases all files; those in use are closed after their use. */
+  async close(): Promise<void> {
+    for (const target of [...this.#cached.keys()]) await this.#drop(target)
+  }
+
+  /** Waits until a file is written, and retains it for the caller. */
+  async #waitFor(target: string, cached: CachedFile, gone: AbortSignal): Promise<ExportFile | null> {
     cached.requestedAt = performance.now()
-    this.#cached.delete(asked)
-    this.#cached.set(asked, cached)
+    this.#cached.delete(target)
+    this.#cached.set(target, cached)
     cached.waiting += 1
-    const leave = () => this.#leave(asked, cached)
+    const leave = () => this.#leave(target, cached)
     gone.addEventListener('abort', leave, { once: true })
     try {
       const file = await cached.file
@@ -64,77 +78,80 @@ export class ExportFiles {
     }
   }
 
-  /** Releases all files; those in use are closed after their use. */
-  async close(): Promise<void> {
-    for (const asked of [...this.#cached.keys()]) await this.#forget(asked)
-  }
-
   /** A client that waited has left: a file that nobody waits for is not written to its end. */
-  #leave(asked: string, cached: CachedFile): void {
+  #leave(target: string, cached: CachedFile): void {
     cached.waiting -= 1
-    if (cached.waiting > 0 || cached.made !== null) return
-    if (this.#cached.get(asked) === cached) this.#cached.delete(asked)
+    if (cached.waiting > 0 || cached.written !== null) return
+    if (this.#cached.get(target) === cached) this.#cached.delete(target)
     cached.abandon.abort(new Error('its client has left'))
   }
 
-  #begin(make: Make, asked: string): CachedFile {
+  #begin(target: string, write: WriteFile): CachedFile {
     const abandon = new AbortController()
-    const cached: CachedFile = { file: make(abandon.signal), made: null, requestedAt: 0, waiting: 0, abandon }
-    this.#files += 1
-    this.#bytes += this.#limits.bytes
-    cached.file.then(
-      (file) => {
-        this.#release(this.#limits.bytes)
-        if (file !== null) {
-          this.#files += 1
-          this.#bytes += file.size
-          file.whenUnused(() => this.#release(file.size))
-        }
-        cached.made = { file, until: performance.now() + MAX_CACHED_MS }
-        // The last client that waited has left just before the end.
-        if (this.#cached.get(asked) === cached) this.#forgetLater(asked, cached)
-        else void file?.release()
-      },
+    const file = write(abandon.signal)
+    const cached: CachedFile = { file, written: null, requestedAt: 0, waiting: 0, abandon }
+    this.#count(this.#limits.bytes)
+    file.then(
+      (written) => this.#onWritten(target, cached, written),
       () => {
-        this.#release(this.#limits.bytes)
-        if (this.#cached.get(asked) === cached) this.#cached.delete(asked)
+        this.#uncount(this.#limits.bytes)
+        if (this.#cached.get(target) === cached) this.#cached.delete(target)
       },
     )
     return cached
   }
 
-  #release(bytes: number): void {
+  #onWritten(target: string, cached: CachedFile, file: ExportFile | null): void {
+    this.#uncount(this.#limits.bytes)
+    if (file !== null) {
+      this.#count(file.size)
+      file.whenUnused(() => this.#uncount(file.size))
+    }
+    cached.written = { file, latestEnd: performance.now() + MAX_CACHED_MS }
+    // The last client that waited has left just before the end.
+    if (this.#cached.get(target) === cached) this.#dropLater(target, cached)
+    else void file?.release()
+  }
+
+  #count(bytes: number): void {
+    this.#files += 1
+    this.#bytes += bytes
+  }
+
+  #uncount(bytes: number): void {
     this.#files -= 1
     this.#bytes -= bytes
   }
 
-  /** Whether there is room for one more file. Those that nobody reads make room, the longest unused first. */
+  /** Drops files that nobody reads, the longest unused first, until there is room for one more. Returns whether there is. */
+  #makeRoom(): boolean {
+    for (const [target, { written }] of this.#cached) {
+      if (this.#hasRoom()) break
+      if (written !== null && written.file?.isRead !== true) void this.#drop(target)
+    }
+    return this.#hasRoom()
+  }
+
   #hasRoom(): boolean {
     const { bytes, files, allBytes } = this.#limits
-    const isFull = () =>
-      this.#files >= files || this.#bytes + bytes > allBytes || this.#cached.size >= MAX_CACHED
-    for (const [asked, { made }] of this.#cached) {
-      if (!isFull()) break
-      if (made !== null && made.file?.isRead !== true) void this.#forget(asked)
-    }
-    return !isFull()
+    return this.#files < files && this.#bytes + bytes <= allBytes && this.#cached.size < MAX_CACHED
   }
 
-  /** Forgets an entry once nobody has asked for it for long enough. */
-  #forgetLater(asked: string, cached: CachedFile): void {
-    const until = () => Math.min(cached.requestedAt + CACHED_MS, cached.made!.until)
-    const look = () => {
-      if (this.#cached.get(asked) !== cached) return
-      if (performance.now() >= until()) void this.#forget(asked)
-      else this.#forgetLater(asked, cached)
+  /** Drops an entry once it has not been requested for long enough. */
+  #dropLater(target: string, cached: CachedFile): void {
+    const end = () => Math.min(cached.requestedAt + CACHED_MS, cached.written!.latestEnd)
+    const dropIfDue = () => {
+      if (this.#cached.get(target) !== cached) return
+      if (performance.now() >= end()) void this.#drop(target)
+      else this.#dropLater(target, cached)
     }
-    setTimeout(look, until() - performance.now()).unref()
+    setTimeout(dropIfDue, end() - performance.now()).unref()
   }
 
-  async #forget(asked: string): Promise<void> {
-    const { made, file } = this.#cached.get(asked)!
-    this.#cached.delete(asked)
-    const found = made === null ? await file.catch(() => null) : made.file
-    await found?.release()
+  async #drop(target: string): Promise<void> {
+    const { written, file } = this.#cached.get(target)!
+    this.#cached.delete(target)
+    const droppedFile = written === null ? await file.catch(() => null) : written.file
+    await droppedFile?.release()
   }
 }

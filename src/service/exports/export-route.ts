@@ -31,11 +31,11 @@ export function createExports(options: ExportAnswersOptions): Exports {
       return {
         ...pages,
         answer: async (exchange) => {
-          const query = queryOf(exchange.target)
-          if (!hasName(query, FORMAT_PARAMETER.name)) return pages.answer(exchange)
-          const values = readParameters(parseQuery(query))
-          const asked = exportQuery(resource, exchange.pathId, values)
-          return answers.answer(asked, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)
+          const parameters = queryOf(exchange.target)
+          if (!hasName(parameters, FORMAT_PARAMETER.name)) return pages.answer(exchange)
+          const values = readParameters(parseQuery(parameters))
+          const query = exportQuery(resource, exchange.pathId, values)
+          return answers.answer(query, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)
         },
       }
     },
@@ -55,16 +55,20 @@ export function createExports(options: ExportAnswersOptions): Exports {
   }
 }
 
-/** The format that an address and its parameters name. @throws {ApiError} 400 if they name two */
+/**
+ * The format that an address and its parameters name.
+ *
+ * @throws {ApiError} 400 if they name two.
+ */
 function formatOf(values: ParameterValues, ending: ExportFormat | null): ExportFormat {
   const { name } = FORMAT_PARAMETER
-  const asked = values.get(name) as ExportFormat | undefined
-  if (ending !== null && asked !== undefined && asked !== ending) {
+  const parameter = values.get(name) as ExportFormat | undefined
+  if (ending !== null && parameter !== undefined && parameter !== ending) {
     throw invalidParameter(
-      `parsing field "format": format is "${asked}", but the address ends in .${ending}; leave one of them out`,
+      `parsing field "format": format is "${parameter}", but the address ends in .${ending}; leave one of them out`,
     )
   }
   // `times` is checked with the format, wherever it is named.
   if (ending !== null) values.set(name, ending)
-  return ending ?? asked ?? 'ndjson'
+  return ending ?? parameter ?? 'ndjson'
 }
