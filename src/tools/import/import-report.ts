@@ -1,6 +1,6 @@
 import type { ImportedText } from '#core/domain/coverage'
 import type { IngestionReport, RowCounts } from '#core/ingest/report'
-import type { LeftOutRowReason } from './decode-rows.ts'
+import type { LeftOutRowReason } from './rows/row-values.ts'
 
 export type ImportedResource = keyof typeof NO_FIRST_TIMES
 

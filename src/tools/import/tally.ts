@@ -1,6 +1,6 @@
 import { MAX_INT64 } from '#core/domain/integers'
-import type { LeftOutRowReason } from './decode-rows.ts'
 import { type ImportedResource, type ImportReport, NO_FIRST_TIMES } from './import-report.ts'
+import type { LeftOutRowReason } from './rows/row-values.ts'
 
 /** Counts for the report of an import. */
 export class ImportTally {

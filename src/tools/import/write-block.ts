@@ -2,18 +2,14 @@ import type { EventPosition } from '#core/domain/event-position'
 import type { Batch } from '#core/model/batch'
 import { compareResourceKeys, type Key } from '#core/model/resource'
 import { projectEvent } from '#core/resources/projections'
-import {
-  checkpointOf,
-  dataPointOf,
-  epochEndOf,
-  fundingPaymentOf,
-  type LeftOutRows,
-  marketDataOf,
-  paidFeesOf,
-  provisionOf,
-} from './decode-rows.ts'
 import type { ImportedResource } from './import-report.ts'
 import { fromMicroseconds } from './reference-values.ts'
+import { checkpointOf } from './rows/checkpoints.ts'
+import { fundingPaymentOf } from './rows/funding-payments.ts'
+import { dataPointOf } from './rows/funding-periods.ts'
+import { epochEndOf, paidFeesOf, provisionOf } from './rows/liquidity.ts'
+import { marketDataOf } from './rows/market-data.ts'
+import type { LeftOutRows } from './rows/row-values.ts'
 import type { SourceBlock, SourceRow } from './source.ts'
 import type { HISTORY } from './tables.ts'
 import type { ImportTally } from './tally.ts'

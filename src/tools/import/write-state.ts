@@ -5,18 +5,14 @@ import type { Batch } from '#core/model/batch'
 import { putFundingPeriod } from '#core/resources/funding-periods/projection'
 import { putMarketData } from '#core/resources/market-data/row'
 import { projectEvent } from '#core/resources/projections'
-import {
-  assetOf,
-  fundingPeriodOf,
-  instrumentOf,
-  type LeftOutRows,
-  marketDataOf,
-  marketFiguresOf,
-  provisionOf,
-} from './decode-rows.ts'
 import type { ImportCoverage } from './import-coverage.ts'
 import type { ImportedResource } from './import-report.ts'
 import { fromMicroseconds } from './reference-values.ts'
+import { fundingPeriodOf } from './rows/funding-periods.ts'
+import { assetOf, instrumentOf } from './rows/instruments.ts'
+import { provisionOf } from './rows/liquidity.ts'
+import { marketDataOf, marketFiguresOf } from './rows/market-data.ts'
+import type { LeftOutRows } from './rows/row-values.ts'
 import type { CurrentRow, ImportSource, SourceRow, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
 import type { ImportTally } from './tally.ts'

@@ -1,0 +1,67 @@
+import { PARTY_ID } from '#core/domain/ids'
+import type { LiquidityProvisionEvent, ProvisionStatus } from '#core/events/event'
+import type { EpochEndEvent } from '#core/resources/liquidity-provider-history/projection'
+import type { PaidFeesEvent } from '#core/resources/paid-liquidity-fees/decode'
+import { keepPartyAmount } from '#core/resources/party-amounts'
+import { faultOf } from '#core/resources/projections'
+import { idOf } from '../reference-values.ts'
+import type { SourceRow } from '../source.ts'
+import {
+  type LeftOutRows,
+  marketOf,
+  naturalOf,
+  numberIn,
+  parsedList,
+  partyOf,
+  rowUnlessFault,
+  textOrEmpty,
+} from './row-values.ts'
+
+const PROVISION_STATUSES = [
+  'STATUS_UNSPECIFIED',
+  'STATUS_ACTIVE',
+  'STATUS_STOPPED',
+  'STATUS_CANCELLED',
+  'STATUS_REJECTED',
+  'STATUS_UNDEPLOYED',
+  'STATUS_PENDING',
+]
+
+/** A liquidity provision. */
+export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityProvisionEvent | null {
+  const [id, party, market, status] = row
+  const event: LiquidityProvisionEvent = {
+    kind: 'liquidity-provision',
+    provisionId: idOf(id ?? null),
+    marketId: marketOf(market),
+    partyId: partyOf(party),
+    status: numberIn(PROVISION_STATUSES, status) as ProvisionStatus,
+  }
+  return rowUnlessFault(event, faultOf(event), leaveOut)
+}
+
+/** The end of an epoch; null also for the start of one, which is not counted as left out. */
+export function epochEndOf([id, endTime]: SourceRow, leaveOut: LeftOutRows): EpochEndEvent | null {
+  if (endTime == null) return null
+  const event: EpochEndEvent = { kind: 'epoch-end', seq: naturalOf(id) }
+  return rowUnlessFault(event, faultOf(event), leaveOut)
+}
+
+/** The fees that a market paid to its providers for an epoch. Single parties may be left out. */
+export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent | null {
+  const [market, epoch, parties] = row
+  const event: PaidFeesEvent = {
+    kind: 'paid-liquidity-fees',
+    marketId: marketOf(market),
+    epoch: naturalOf(epoch),
+    paid: [],
+  }
+  const amounts = parsedList(parties)
+  const fault = faultOf(event) ?? (amounts === null ? 'invalid JSON' : null)
+  if (fault !== null) return rowUnlessFault(null, fault, leaveOut)
+  for (const { party, amount } of amounts!) {
+    const partyId = PARTY_ID.test(textOrEmpty(party)) ? textOrEmpty(party).toLowerCase() : ''
+    keepPartyAmount(event.paid, { partyId, amount: textOrEmpty(amount) }, leaveOut)
+  }
+  return event
+}
