@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '#core/domain/compare-numbers'
-import { type HeightRange, type InText, inText, isWithin } from '#core/domain/coverage'
+import { type HeightRange, type InText, inText } from '#core/domain/coverage'
 import { cutToMicrosecond } from '#core/domain/time'
 import { count } from '#core/domain/words'
 import type { Field } from '#core/model/field'
@@ -9,6 +9,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { commonHeights } from './common-heights.ts'
 import { CompareError } from './compare-error.ts'
 import { compareRows, type Pair, type RowRules } from './compare-rows.ts'
+import { coverOf, exactKey, type RowsCompared } from './cover.ts'
 import { type ComparedRow, HeightMovedError, isByMarket, isByPartyAlone, type Side } from './side.ts'
 
 /** The first difference between two sides; a side without the row is null. */
@@ -64,12 +65,6 @@ const TRY_WAIT_MS = 250
  * block's rows.
  */
 const REFERENCE_ROUNDS = 3
-
-/** Rows this close to the last common block are not compared if their block is unknown, because they may arrive late. */
-const LATE_NS = 60_000_000_000n
-
-/** A column of keys that is the height of the row's block. */
-const BLOCK_COLUMN = 'at_block'
 
 /**
  * Compares the rows that both sides cover. Of resources whose rows never change it compares those of common blocks, of all
@@ -160,16 +155,6 @@ async function atOneHeight(
   }
 }
 
-type RowsCompared = {
-  a: Side
-  b: Side
-  heights: readonly HeightRange[]
-  resource: Resource
-  marketId: string | null
-  /** The height of both sides; null if the rows are those of blocks that both cover. */
-  atHeight: bigint | null
-}
-
 /** Continues a comparison with more rows. */
 async function compareRowsOf(
   compared: RowsCompared,
@@ -216,9 +201,6 @@ async function* cutToMicroseconds(
     })
   }
 }
-
-/** A row's key with the time as it was sent. */
-const exactKey = ({ key, exact }: ComparedRow) => exact ?? key
 
 /** Whether a row is a data point that the other side, a data node of the reference, cannot store. */
 async function isLost(
@@ -271,58 +253,6 @@ async function* inOrder(
     }
   }
   if (group.length > 0) yield whole()
-}
-
-/** Whether both sides cover a differing or missing row, or why one of them need not have it. */
-type Cover =
-  | 'covered'
-  /** The side without it has pruned rows, and has had none before it. */
-  | 'pruned'
-  /** Its block is not one of those that both sides cover. */
-  | 'outside the common blocks'
-  /** The side without it may have imported its block without it. */
-  | 'imported'
-  /** Its block is unknown; one side has had no row before it, and the sides begin at different heights. */
-  | 'before the first rows'
-  /** Its block is unknown, and the side without it has gaps. */
-  | 'maybe in a gap'
-  /** Its block is unknown, and its time is near the end of a side. */
-  | 'near the end'
-
-async function coverOf(
-  { a, b, heights, resource, marketId, atHeight }: RowsCompared,
-  { a: left, b: right, isBeforeFirst }: Pair<ComparedRow>,
-): Promise<Cover> {
-  if (atHeight !== null) return 'covered'
-  const { key } = (left ?? right)!
-  const isMissingInOne = left === null || right === null
-  const incomplete = left === null ? a : b
-  if (isBeforeFirst && incomplete.coverage.isPruned) return 'pruned'
-  const isImported = (height: bigint) => [a, b].some(({ coverage }) => isWithin(coverage.imported, height))
-  const blocks: (bigint | null)[] =
-    resource.key[0]!.column === BLOCK_COLUMN
-      ? [key[0] as bigint]
-      : await Promise.all([
-          left === null ? null : a.blockOf(resource, marketId, exactKey(left)),
-          right === null ? null : b.blockOf(resource, marketId, exactKey(right)),
-        ])
-  const known = blocks.filter((height) => height !== null)
-  if (known.length > 0) {
-    if (!known.every((height) => isWithin(heights, height))) return 'outside the common blocks'
-    return isMissingInOne && known.some(isImported) ? 'imported' : 'covered'
-  }
-  // If its block is unknown, its time decides.
-  const [first] = a.coverage.heights
-  const [other] = b.coverage.heights
-  if (isBeforeFirst && first!.from !== other!.from) return 'before the first rows'
-  if (isMissingInOne && hasGap(incomplete.coverage.heights)) return 'maybe in a gap'
-  if (!resource.dateRange) return 'covered'
-  const ends = [a, b].map(({ coverage }) => coverage.timestamp).filter((time) => time !== null)
-  return ends.every((end) => (key[0] as bigint) <= end - LATE_NS) ? 'covered' : 'near the end'
-}
-
-function hasGap(heights: readonly HeightRange[]): boolean {
-  return heights.some(({ from }, index) => index > 0 && from > heights[index - 1]!.to + 1n)
 }
 
 /** Whether two values of a field are equal; numbers are compared as numbers. */
