@@ -21,14 +21,75 @@ type MarketRunOptions = {
   parametersOf: ParameterSource
 }
 
-/** The times of a source's first and last point in the running period; null before its first point. */
-type SourceState = { firstTime: bigint; lastTime: bigint } | null
+/** The points of a market's running period, or of the one that the last event has ended. */
+class PeriodPoints {
+  readonly seq: bigint
+  readonly #start: bigint
+  /** The times of the first and the last point of the external and the internal source; null before its first point. */
+  readonly #times: [external: PointTimes | null, internal: PointTimes | null] = [null, null]
 
-/** The running period, or the one that the last event has ended. */
-type RunningPeriod = {
-  seq: bigint
-  start: bigint
-  sources: [external: SourceState, internal: SourceState]
+  constructor({ seq, start }: FundingPeriodEvent) {
+    this.seq = seq
+    this.#start = start
+  }
+
+  /** The time of the last point of each source. */
+  get lastTimes(): LastTimes {
+    const [external, internal] = this.#times
+    return [external?.last ?? null, internal?.last ?? null]
+  }
+
+  /** Whether the TWAP of a point, which is not added yet, is a mean over some time, not only its own price. */
+  isMean(source: 1 | 2, timestamp: bigint): boolean {
+    const times = this.#times[source - 1] ?? null
+    return times !== null && timestamp > times.first && timestamp > this.#start
+  }
+
+  add(source: 1 | 2, timestamp: bigint): void {
+    const times = this.#times[source - 1] ?? { first: timestamp, last: timestamp }
+    this.#times[source - 1] = {
+      first: timestamp < times.first ? timestamp : times.first,
+      last: timestamp > times.last ? timestamp : times.last,
+    }
+  }
+}
+
+type PointTimes = { first: bigint; last: bigint }
+
+/**
+ * Whether it is known if there was an auction when the running period began. An event of an auction tells for all later
+ * periods. In the period itself a TWAP may tell.
+ */
+class AuctionKnowledge {
+  #isKnown = false
+  /** Whether an auction has begun or ended since events were last missing. */
+  #hasSeenAuction = false
+
+  get isKnown(): boolean {
+    return this.#isKnown
+  }
+
+  seeAuction({ openingAuction }: AuctionEvent): void {
+    if (!openingAuction) this.#hasSeenAuction = true
+  }
+
+  /** The first period begins without an auction. */
+  seePeriod(seq: bigint): void {
+    this.#isKnown ||= seq === 0n || this.#hasSeenAuction
+  }
+
+  /**
+   * Takes a TWAP over some time. It is 0 if all of that time was in an auction. A TWAP other than 0 therefore proves that
+   * there was no auction, if none has begun or ended since.
+   */
+  seeMean(twap: string): void {
+    if (!this.#hasSeenAuction && twap !== '0') this.#isKnown = true
+  }
+
+  forget(): void {
+    this.#isKnown = false
+    this.#hasSeenAuction = false
+  }
 }
 
 /** What is known of a period that begins. */
@@ -47,11 +108,9 @@ export class MarketRun {
   readonly #verifier: MarketVerifier
   readonly #judge: TwapJudge
   readonly #funding: FundingRun
-  #period: RunningPeriod | null = null
-  /** Whether it is known if there was an auction when the period began. */
-  #knowsAuctions = false
-  /** Whether an auction has begun or ended since the period began. */
-  #sawAuction = false
+  /** Null before the first period, and once events are missing. */
+  #period: PeriodPoints | null = null
+  readonly #auctions = new AuctionKnowledge()
   /** Why points of each source may be missing in the running period. */
   #doubts: SourceDoubts = [null, null]
   /** Why the beginning of a period was not seen. */
@@ -65,7 +124,7 @@ export class MarketRun {
 
   /** Takes the beginning or end of an auction. */
   auction(event: AuctionEvent): void {
-    if (!event.openingAuction) this.#sawAuction = true
+    this.#auctions.seeAuction(event)
     this.#verifier.auction(event)
   }
 
@@ -76,14 +135,14 @@ export class MarketRun {
     { doubts = [null, null], isStored = true }: OpeningKnowledge = {},
   ): void {
     const verdicts = this.#verifier.period(event)
-    this.#period = { seq: event.seq, start: event.start, sources: [null, null] }
+    this.#period = new PeriodPoints(event)
     // The carried-over point belongs to the previous period.
     this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
     this.#judge.beginPeriod()
-    // The first period begins without an auction. In later ones an event shows whether there is one, or a TWAP other than 0
-    // (see #seeMean).
-    this.#knowsAuctions ||= event.seq === 0n || this.#sawAuction
-    for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) this.#seeMean(twap)
+    this.#auctions.seePeriod(event.seq)
+    for (const twap of [event.internalTwap, event.externalTwap]) {
+      if (twap !== null) this.#auctions.seeMean(twap)
+    }
     if (isStored) this.#judge.opening({ event, position, verdicts }, this.#known())
     this.#doubts = doubts
   }
@@ -91,8 +150,9 @@ export class MarketRun {
   /** Takes the end of a period, and judges its closing TWAPs, its payment and its rate. Must be called after its points. */
   close(event: FundingPeriodEvent, position: EventPosition): void {
     const verdicts = this.#verifier.period(event)
-    this.#judge.closing({ event, position, verdicts }, this.#lastTimes(), this.#known())
-    const doubt = this.#knowsAuctions ? null : 'auctions not known'
+    const lastTimes = this.#period?.lastTimes ?? [null, null]
+    this.#judge.closing({ event, position, verdicts }, lastTimes, this.#known())
+    const doubt = this.#auctions.isKnown ? null : 'auctions not known'
     this.#funding.closed(event, position, this.#verifier.running(), { doubt, lost: this.#lost })
   }
 
@@ -108,22 +168,17 @@ export class MarketRun {
       return
     }
     const period = this.#period?.seq === seq ? this.#period : null
-    const state = period?.sources[source - 1] ?? null
-    const isMean = state !== null && timestamp > state.firstTime && timestamp > period!.start
-    if (isMean && verdict !== null) this.#seeMean(event.twap)
+    const isMean = period?.isMean(source, timestamp) ?? false
+    if (isMean && verdict !== null) this.#auctions.seeMean(event.twap)
     this.#judge.point({ event, position, source, verdict, isMean }, this.#known())
-    if (period === null) return
-    period.sources[source - 1] = {
-      firstTime: state === null || timestamp < state.firstTime ? timestamp : state.firstTime,
-      lastTime: state === null || timestamp > state.lastTime ? timestamp : state.lastTime,
-    }
+    period?.add(source, timestamp)
   }
 
   /** Takes market data from a block with this time (Unix nanoseconds), and judges their estimate, if they have one. */
   marketDataSent(event: MarketDataEvent, blockTime: bigint, position: EventPosition): void {
     this.#verifier.marketDataSent(blockTime)
     const running = this.#verifier.running()
-    const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
+    const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#auctions.isKnown ? null : 'auctions not known')
     const { figures } = event
     if (figures?.isMalformed) this.#funding.unreadable(position, blockTime, running)
     else if (figures?.perpetual) {
@@ -139,24 +194,10 @@ export class MarketRun {
     this.#lost = reason
     this.#verifier.forget()
     this.#period = null
-    this.#knowsAuctions = false
-    this.#sawAuction = false
-  }
-
-  /**
-   * Takes a TWAP over some time. It is 0 if all of that time was in an auction. A TWAP other than 0 therefore proves that
-   * there was no auction, if none has begun or ended since.
-   */
-  #seeMean(twap: string): void {
-    if (!this.#sawAuction && twap !== '0') this.#knowsAuctions = true
+    this.#auctions.forget()
   }
 
   #known(): MarketKnowledge {
-    return { doubts: this.#doubts, knowsAuctions: this.#knowsAuctions, lost: this.#lost }
-  }
-
-  #lastTimes(): LastTimes {
-    const [external = null, internal = null] = this.#period?.sources ?? []
-    return [external?.lastTime ?? null, internal?.lastTime ?? null]
+    return { doubts: this.#doubts, knowsAuctions: this.#auctions.isKnown, lost: this.#lost }
   }
 }
