@@ -27,7 +27,7 @@ import { CompareError } from '../compare/compare-error.ts'
 import type { Pair } from '../compare/compare-rows.ts'
 import { openUnnamed, TemporaryFileError } from '../import/temporary-file.ts'
 import { allowancesOf, type Compared, type Covered, laterOf, POINTS, type TablePair } from './allowances.ts'
-import { checkPositions, watchOrder } from './check-positions.ts'
+import { checkPositions, OrderWatch } from './check-positions.ts'
 import type { StoreCheck } from './check-store.ts'
 import { type Cells, compareTables, namedPair, type TableRules, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
@@ -83,10 +83,10 @@ export async function checkAgainstFiles(
   const { writer, tables } = openUnnamed(temp, (path) => openTemporaryStore(path, markets))
   return withOpen(Promise.resolve(tables), async () => {
     onStep?.('the event files')
-    const watched = watchOrder(writer)
+    const watch = new OrderWatch(writer)
     const ingestion = await ingestFiles({
       input,
-      writer: watched.writer,
+      writer: watch,
       log,
       allowGap: true,
       strict: false,
@@ -103,7 +103,7 @@ export async function checkAgainstFiles(
           await coveredStore(store.name, reader),
           await coveredStore('the event files', tables),
           check,
-          { ...options, isInOrder: watched.isInOrder() },
+          { ...options, isInOrder: watch.isInOrder },
         ),
       )
     } catch (error) {

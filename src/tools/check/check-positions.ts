@@ -1,6 +1,8 @@
 import { type Coverage, type HeightRange, without } from '#core/domain/coverage'
 import { isBefore } from '#core/domain/event-position'
 import { count } from '#core/domain/words'
+import type { Batch } from '#core/model/batch'
+import type { GainedRows } from '#core/store/queries-protocol'
 import { tableOf } from '#core/store/schema/tables'
 import type { Writer } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
@@ -14,23 +16,45 @@ const OLD_POSITIONS = tableOf('old_positions')
 type Reading = { store: TableReader; files: TableReader }
 
 /**
- * Wraps a writer and notes whether its blocks are committed in the order of the stream. Only then are the positions of
- * providers exact, and not later than necessary.
+ * A writer that notes whether the blocks passed on to another one are committed in the order of the stream. Only then are the
+ * positions of providers exact, and not later than necessary.
  */
-export function watchOrder(writer: Writer): { writer: Writer; isInOrder: () => boolean } {
-  let before: Coverage | null = null
-  let isInOrder = true
-  const commit: Writer['commit'] = async (batch, coverage) => {
-    const gained = await writer.commit(batch, coverage)
-    if (
-      before !== null &&
-      without(wholeBlocks(coverage), wholeBlocks(before)).some(({ from }) => from <= before!.height)
-    )
-      isInOrder = false
-    before = coverage
+export class OrderWatch implements Writer {
+  readonly #writer: Writer
+  #before: Coverage | null = null
+  #isInOrder = true
+
+  constructor(writer: Writer) {
+    this.#writer = writer
+  }
+
+  /** Whether all blocks so far were in order. */
+  get isInOrder(): boolean {
+    return this.#isInOrder
+  }
+
+  coverage(): Promise<Coverage | null> {
+    return this.#writer.coverage()
+  }
+
+  async commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
+    const gained = await this.#writer.commit(batch, coverage)
+    const before = this.#before
+    if (before !== null) {
+      const added = without(wholeBlocks(coverage), wholeBlocks(before))
+      if (added.some(({ from }) => from <= before.height)) this.#isInOrder = false
+    }
+    this.#before = coverage
     return gained
   }
-  return { writer: { ...writer, commit }, isInOrder: () => isInOrder }
+
+  buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    return this.#writer.buildSeries(which, signal)
+  }
+
+  close(): Promise<void> {
+    return this.#writer.close()
+  }
 }
 
 const wholeBlocks = ({ first, height, gaps }: Coverage) => without([{ from: first, to: height }], gaps)

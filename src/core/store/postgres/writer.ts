@@ -46,126 +46,147 @@ type Locked = { client: Client; isDistributed: boolean }
  * the first is gone. It waits while a connection is lost, and while the server restarts or fails over.
  */
 export async function openPostgresWriter(address: PostgresAddress, options: WriterOptions): Promise<Writer> {
-  const { name, schema } = address
-  const { signal, onNotice = () => {} } = options
-  /** Emptied when the connection is lost: an uncommitted transaction may have numbered markets. */
-  const markets: MarketNumbers = new Map()
-  const builder = new SeriesBuilder()
-  let locked: Locked | null = null
-  /** The coverage at the last commit, or as read; undefined before either. */
-  let lastCoverage: Coverage | null | undefined
+  const writer = new PostgresWriter(address, options)
+  await withPostgresErrors(address.name, () => withFreshConnections(() => writer.lock()))
+  return writer
+}
 
-  async function coverage(): Promise<Coverage | null> {
-    lastCoverage = await withRetries(({ client }) => runPostgresQuery(client, readCoverage()))
-    return lastCoverage
+/** The writer of one schema. It connects anew after temporary faults, and then waits for the lock again. */
+class PostgresWriter implements Writer {
+  readonly #address: PostgresAddress
+  readonly #options: WriterOptions
+  /** Emptied when the connection is lost: an uncommitted transaction may have numbered markets. */
+  readonly #markets: MarketNumbers = new Map()
+  readonly #builder = new SeriesBuilder()
+  /** Null while it is not connected. */
+  #locked: Locked | null = null
+  /** The coverage at the last commit, or as read; undefined before either. */
+  #lastCoverage: Coverage | null | undefined
+
+  constructor(address: PostgresAddress, options: WriterOptions) {
+    this.#address = address
+    this.#options = options
   }
 
-  async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
-    const gained = await withRetries((locked) => tryCommit(locked, batch, coverage))
-    lastCoverage = coverage
+  async coverage(): Promise<Coverage | null> {
+    this.#lastCoverage = await this.#withRetries(({ client }) => runPostgresQuery(client, readCoverage()))
+    return this.#lastCoverage
+  }
+
+  async commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
+    const gained = await this.#withRetries((locked) => this.#tryCommit(locked, batch, coverage))
+    this.#lastCoverage = coverage
     return gained
   }
 
-  /** Runs a mutation in a transaction of its own. */
-  function run(mutation: () => Mutation): Promise<void> {
-    return withRetries(async ({ client, isDistributed }) => {
-      await client.query('begin')
-      await runPostgresMutation(client, mutation(), isDistributed)
-      if (isDistributed) await commitEverywhere(client, { signal, onNotice })
-      else await client.query('commit')
-    })
+  buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    return this.#builder.build(which, (mutation) => this.#run(mutation), signal)
   }
 
-  async function close(): Promise<void> {
-    const lost = locked
-    locked = null
-    forget()
+  async close(): Promise<void> {
+    const lost = this.#locked
+    this.#locked = null
+    this.#forget()
     await lost?.client.end().catch(() => {})
   }
 
-  /** Forgets the state of a lost transaction. */
-  function forget(): void {
-    markets.clear()
-    builder.clear()
-  }
-
   /** Connects and waits for the lock, unless this writer has it. */
-  async function lock(): Promise<Locked> {
-    if (locked !== null) return locked
-    const client = await connect(writerConfig(address))
+  async lock(): Promise<Locked> {
+    if (this.#locked !== null) return this.#locked
+    const { name, schema } = this.#address
+    const client = await connect(writerConfig(this.#address))
     try {
-      await awaitLock(name, options, () => tryLock(client))
-      await refuseReadOnly(client)
+      await awaitLock(name, this.#options, () => this.#tryLock(client))
+      await this.#refuseReadOnly(client)
       const isDistributed = await hasDistributedTables(client, schema)
-      if (isDistributed) await publishOthers(client, { signal })
-      locked = { client, isDistributed }
+      if (isDistributed) await publishOthers(client, { signal: this.#options.signal })
+      this.#locked = { client, isDistributed }
     } catch (error) {
       await client.end().catch(() => {})
       throw error
     }
-    return locked
+    return this.#locked
   }
 
-  async function tryLock(client: Client): Promise<true | null> {
-    const [row] = await queryRows(client, TRY_WRITER_LOCK, [writerLockName(address)])
+  async #tryLock(client: Client): Promise<true | null> {
+    const [row] = await queryRows(client, TRY_WRITER_LOCK, [writerLockName(this.#address)])
     return (row![0] as unknown) === true || null
   }
 
-  async function refuseReadOnly(client: Client): Promise<void> {
+  async #refuseReadOnly(client: Client): Promise<void> {
     const [right] = await queryRows(client, MAY_WRITE)
     if ((right![0] as unknown) !== false) return
     throw new StoreRefusedError(
-      `${name}: this user may only read; grant it insert, update and delete on the tables, or use another user`,
+      `${this.#address.name}: this user may only read; grant it insert, update and delete on the tables, or use another user`,
     )
   }
 
   /** Runs work, and runs it again after temporary faults. The signal ends the waiting. */
-  async function withRetries<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
+  async #withRetries<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
     for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LONGEST_RETRY_MS)) {
       try {
-        return await work(await lock())
+        return await work(await this.lock())
       } catch (error) {
-        const explanation = explainPostgresError(name, error)
+        const explanation = explainPostgresError(this.#address.name, error)
         if (!isPassing(error)) {
           // Closing the connection ends the transaction, which is open after an error.
-          await close()
+          await this.close()
           throw explanation
         }
-        if (isConnectionLost(error) || locked === null) await close()
-        else {
-          forget()
-          await locked.client.query('rollback').catch(() => close())
-        }
-        onNotice(`${explanation.message}; trying again`)
-        await sleep(wait, undefined, { signal })
+        await this.#endTransaction(error)
+        this.#options.onNotice?.(`${explanation.message}; trying again`)
+        await sleep(wait, undefined, { signal: this.#options.signal })
       }
     }
   }
 
-  async function tryCommit(
-    { client, isDistributed }: Locked,
-    batch: Batch,
-    coverage: Coverage,
-  ): Promise<GainedRows> {
+  /** Ends the transaction that has failed with an error, if the connection is left. */
+  async #endTransaction(error: unknown): Promise<void> {
+    if (isConnectionLost(error) || this.#locked === null) {
+      await this.close()
+      return
+    }
+    this.#forget()
+    await this.#locked.client.query('rollback').catch(() => this.close())
+  }
+
+  /** Forgets the state of a lost transaction. */
+  #forget(): void {
+    this.#markets.clear()
+    this.#builder.clear()
+  }
+
+  /** Runs a mutation in a transaction of its own. */
+  #run(mutation: () => Mutation): Promise<void> {
+    return this.#withRetries(async ({ client, isDistributed }) => {
+      await client.query('begin')
+      await runPostgresMutation(client, mutation(), isDistributed)
+      if (isDistributed) await this.#commitEverywhere(client)
+      else await client.query('commit')
+    })
+  }
+
+  async #tryCommit({ client, isDistributed }: Locked, batch: Batch, coverage: Coverage): Promise<GainedRows> {
     const gained: GainedRows = new Map()
-    const before = lastCoverage
+    const before = this.#lastCoverage
     const begun = Promise.all([client.query('begin'), runPostgresQuery(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runPostgresMutation(client, writeBatch(batch, markets, builder), isDistributed, gained, sent)
+    const mutation = writeBatch(batch, this.#markets, this.#builder)
+    await runPostgresMutation(client, mutation, isDistributed, gained, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit has succeeded. Writing the same again is harmless.
     if (before !== undefined && stored?.height !== before?.height && stored?.height !== coverage.height) {
       await client.query('rollback')
       throw new StoreError(
-        `${name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
+        `${this.#address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
       )
     }
     const publication = publicationOf(batch, before ?? null, coverage)
     if (isDistributed) {
       await Promise.all(sent)
       await keepUnpublished(client, publication)
-      await commitEverywhere(client, { signal, onNotice })
+      await this.#commitEverywhere(client)
       await publishWaiting(client)
     } else {
       await Promise.all([...sent, publish(client, publication, true)])
@@ -173,6 +194,8 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     return gained
   }
 
-  await withPostgresErrors(name, () => withFreshConnections(lock))
-  return { coverage, commit, buildSeries: (which, stop) => builder.build(which, run, stop), close }
+  #commitEverywhere(client: Client): Promise<void> {
+    const { signal, onNotice = () => {} } = this.#options
+    return commitEverywhere(client, { signal, onNotice })
+  }
 }

@@ -6,7 +6,7 @@ import { type Connection, openForReading } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
 import { openAlone } from './migrate.ts'
 import { shortenWal } from './shorten-wal.ts'
-import { createSqliteWriter } from './writer.ts'
+import { SqliteWriter } from './writer.ts'
 
 /** Reads the tables of a store in one snapshot, until the reader is closed. */
 export function openSqliteTableReader(path: string): TableReader {
@@ -39,6 +39,6 @@ export function openTemporaryStore(
 ): { writer: Writer; tables: TableReader } {
   const connection = openAlone(path)
   for (const market of markets) connection.run(insertText(tableOf('markets')), market)
-  const writer = Object.assign(createSqliteWriter(path, connection), { buildSeries: async () => {} })
+  const writer = new SqliteWriter(path, connection, { hasNoSeries: true })
   return { writer, tables: tablesOf(connection) }
 }

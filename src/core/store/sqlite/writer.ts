@@ -53,78 +53,107 @@ export async function openSqliteWriter(path: string, options: WriterOptions = {}
     if (lockFault !== null) options.onNotice?.(describeLockFault(path, lockFault))
     // A commit then returns only once a power loss can no longer undo it.
     if (options.durable) connection.exec('pragma synchronous = full')
-    const writer = createSqliteWriter(path, connection)
-    return { ...writer, close: () => writer.close().finally(unlock) }
+    return new SqliteWriter(path, connection, { onClosed: unlock })
   } catch (error) {
     unlock()
     throw error
   }
 }
 
-/** Creates the writer over a connection, which it closes. */
-export function createSqliteWriter(path: string, connection: Connection): Writer {
-  const keepWalShort = walKeeper(path, connection)
-  /** The numbers of the markets seen so far. Emptied if a commit fails, because that may have undone some. */
-  const markets: MarketNumbers = new Map()
-  const builder = new SeriesBuilder()
-  let stored = withSqliteErrors(path, readStoredState)
+type SqliteWriterOptions = {
+  /** Whether series are never built: the store is temporary. */
+  hasNoSeries?: boolean
+  /** Called once the connection is closed. */
+  onClosed?: () => void
+}
 
-  async function coverage(): Promise<Coverage | null> {
-    stored = withSqliteErrors(path, readStoredState)
-    return stored.coverage
+/** The writer over a connection, which it closes. */
+export class SqliteWriter implements Writer {
+  readonly #path: string
+  readonly #connection: Connection
+  readonly #options: SqliteWriterOptions
+  readonly #wal: WalTruncation
+  /** The numbers of the markets seen so far. Emptied if a commit fails, because that may have undone some. */
+  readonly #markets: MarketNumbers = new Map()
+  readonly #builder = new SeriesBuilder()
+  #stored: StoredState
+
+  constructor(path: string, connection: Connection, options: SqliteWriterOptions = {}) {
+    this.#path = path
+    this.#connection = connection
+    this.#options = options
+    this.#wal = new WalTruncation(path, connection)
+    this.#stored = withSqliteErrors(path, () => this.#readStoredState())
   }
 
-  async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
+  async coverage(): Promise<Coverage | null> {
+    this.#stored = withSqliteErrors(this.#path, () => this.#readStoredState())
+    return this.#stored.coverage
+  }
+
+  async commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
+    const connection = this.#connection
     const gained: GainedRows = new Map()
-    write(() => {
-      runSqliteMutation(connection, writeBatch(batch, markets, builder), gained)
-      connection.runAll(coverageStatements(writtenCoverage(stored.coverage, coverage)))
+    this.#write(() => {
+      runSqliteMutation(connection, writeBatch(batch, this.#markets, this.#builder), gained)
+      connection.runAll(coverageStatements(writtenCoverage(this.#stored.coverage, coverage)))
       connection.runAll(changeStatements(changesOf(batch)))
     })
-    stored.coverage = coverage
+    this.#stored.coverage = coverage
     return gained
   }
 
-  function buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+  async buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    if (this.#options.hasNoSeries) return
     const writeSeries = (mutation: () => Mutation) =>
-      write(() => {
-        runSqliteMutation(connection, mutation())
+      this.#write(() => {
+        runSqliteMutation(this.#connection, mutation())
         // Answers do not change, but a commit that records nothing is taken for another program's (latest-freshness.ts).
-        connection.runAll(changeStatements([]))
+        this.#connection.runAll(changeStatements([]))
       })
-    return builder.build(which, writeSeries, signal)
+    await this.#builder.build(which, writeSeries, signal)
   }
 
-  function write(work: () => void): void {
+  async close(): Promise<void> {
     try {
-      withSqliteErrors(path, () => {
+      this.#connection.closeWritten()
+    } finally {
+      this.#options.onClosed?.()
+    }
+  }
+
+  /** Runs work in a transaction, and counts the commit. */
+  #write(work: () => void): void {
+    const connection = this.#connection
+    try {
+      withSqliteErrors(this.#path, () => {
         connection.refuseOtherFile()
-        if (keepWalShort()) stored.walFrom = stored.commits
+        if (this.#wal.truncateIfLong()) this.#stored.walFrom = this.#stored.commits
         connection.transaction('immediate', () => {
-          refuseOtherWriter()
+          this.#refuseOtherWriter()
           work()
-          connection.run(COUNT_COMMIT, [stored.walFrom])
+          connection.run(COUNT_COMMIT, [this.#stored.walFrom])
         })
         // If it has been removed meanwhile, nobody can read this commit.
         connection.refuseOtherFile()
       })
-      stored.commits += 1n
+      this.#stored.commits += 1n
     } catch (error) {
-      markets.clear()
-      builder.clear()
+      this.#markets.clear()
+      this.#builder.clear()
       // Without its file SQLite fails in many ways.
       connection.refuseOtherFile()
       throw error
     }
   }
 
-  function readStoredState(): StoredState {
-    return connection.transaction('deferred', () => {
-      const { commits, walFrom, upkeepCommits } = readCommits()
+  #readStoredState(): StoredState {
+    return this.#connection.transaction('deferred', () => {
+      const { commits, walFrom, upkeepCommits } = this.#readCommits()
       // Read after the counter, which upkeep may increase at any time: the counted commits are then in the file.
-      const isWalEmpty = walBytes(path) === 0
+      const isWalEmpty = walBytes(this.#path) === 0
       return {
-        coverage: runSqliteQuery(connection, readCoverage()),
+        coverage: runSqliteQuery(this.#connection, readCoverage()),
         commits,
         upkeepCommits,
         walFrom: isWalEmpty ? commits : walFrom,
@@ -132,43 +161,52 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     })
   }
 
-  function readCommits(): Omit<StoredState, 'coverage'> {
-    const [commits, walFrom, upkeepCommits] = connection.row(READ_COMMITS)!.map((count) => BigInt(count!))
-    return { commits: commits!, walFrom: walFrom!, upkeepCommits: upkeepCommits! }
+  #readCommits(): Omit<StoredState, 'coverage'> {
+    const counts = this.#connection.row(READ_COMMITS)!.map((count) => BigInt(count!))
+    const [commits, walFrom, upkeepCommits] = counts as [bigint, bigint, bigint]
+    return { commits, walFrom, upkeepCommits }
   }
 
   /** Fails if another program has written to the store: each of the two would continue from the other's changes. */
-  function refuseOtherWriter(): void {
-    const { commits, upkeepCommits } = readCommits()
+  #refuseOtherWriter(): void {
+    const stored = this.#stored
+    const { commits, upkeepCommits } = this.#readCommits()
     if (commits - upkeepCommits === stored.commits - stored.upkeepCommits) {
-      stored = { ...stored, commits, upkeepCommits }
+      this.#stored = { ...stored, commits, upkeepCommits }
       return
     }
-    throw new StoreError(`${path}: another program writes to this store; stop it, or let it finish first`)
+    throw new StoreError(
+      `${this.#path}: another program writes to this store; stop it, or let it finish first`,
+    )
   }
-
-  return { coverage, commit, buildSeries, close: async () => connection.closeWritten() }
 }
 
-/**
- * Creates the function that copies a long WAL to the file, and returns whether the WAL is empty. The WAL keeps growing
- * while an older snapshot is being read.
- */
-function walKeeper(path: string, connection: Connection): () => boolean {
+/** Empties a long WAL, unless an older snapshot is being read: it then grows on, and emptying is tried again now and then. */
+class WalTruncation {
+  readonly #path: string
+  readonly #connection: Connection
   /** The size from which it is copied to the file. */
-  let copyAt = MAX_WAL_BYTES
-  let retryAt = 0
-  return () => {
-    const bytes = walBytes(path)
+  #copyAt = MAX_WAL_BYTES
+  #retryAt = 0
+
+  constructor(path: string, connection: Connection) {
+    this.#path = path
+    this.#connection = connection
+  }
+
+  /** Copies the WAL to the file if it is long and that is due. Returns whether the WAL is empty. */
+  truncateIfLong(): boolean {
+    const bytes = walBytes(this.#path)
     if (bytes === 0) {
       // A reader that has ended has emptied it (shorten-wal.ts).
-      copyAt = MAX_WAL_BYTES
+      this.#copyAt = MAX_WAL_BYTES
       return true
     }
-    if (bytes < copyAt && (bytes < MAX_WAL_BYTES || performance.now() < retryAt)) return false
-    const isEmpty = connection.truncateWal()
-    copyAt = (isEmpty ? 0 : bytes) + MAX_WAL_BYTES
-    retryAt = performance.now() + EMPTY_LOG_RETRY_MS
+    const isDue = bytes >= MAX_WAL_BYTES && performance.now() >= this.#retryAt
+    if (bytes < this.#copyAt && !isDue) return false
+    const isEmpty = this.#connection.truncateWal()
+    this.#copyAt = (isEmpty ? 0 : bytes) + MAX_WAL_BYTES
+    this.#retryAt = performance.now() + EMPTY_LOG_RETRY_MS
     return isEmpty
   }
 }
