@@ -12,7 +12,7 @@ import { builtSeriesTable, seriesTable } from '../../resources/funding-period-da
 import { readBuiltSeries } from '../queries/built-series.ts'
 import { type MarketSeries, readEnds } from '../queries/counted-points.ts'
 import { asMutation, type Mutation, type Write } from '../queries-protocol.ts'
-import { type BucketRow, CHUNK_BUCKETS, levelKey, RangeBuckets } from './range-buckets.ts'
+import { type BucketRow, CHUNK_BUCKETS, levelKey, type RangeBuckets, rangeBuckets } from './range-buckets.ts'
 
 const LOCK_SERIES =
   'update funding_period_series_made set made_to = made_to where market = $1 and source = $2'
@@ -62,7 +62,7 @@ function* buildUpTo(series: MarketSeries, closed: bigint, onPoint = () => {}): M
   for (const level of LEVELS) {
     for (const range of closedRanges(level, changed, to)) {
       yield { text: DELETE_BUCKETS, values: [[...levelKey(series, level), range.from, range.to]] }
-      yield* writeBuckets(new RangeBuckets(series, level, range, onPoint))
+      yield* writeBuckets(rangeBuckets(series, level, range, onPoint))
     }
   }
   yield { table: builtSeriesTable, rows: [{ market, source: Number(source), made_to: to }] }

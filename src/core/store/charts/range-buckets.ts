@@ -33,86 +33,134 @@ const READ_SHORTER_BUCKETS = `
 
 /**
  * The buckets of one length in a range, calculated in order: the shortest ones from the points, others from the stored
- * buckets of the next shorter length. Each call of `readChunk` reads some of these, until `isAtEnd`.
+ * buckets of the next shorter length.
  */
-export class RangeBuckets {
+export type RangeBuckets = {
+  /** Reads the next chunk of points or shorter buckets, and returns the buckets that it completes; there may be none. */
+  readChunk(): Query<BucketRow[]>
+  /** Whether all buckets have been returned. */
+  readonly isAtEnd: boolean
+}
+
+/** @param onPoint called with each point read */
+export function rangeBuckets(
+  series: MarketSeries,
+  level: Level,
+  range: BucketRange,
+  onPoint = () => {},
+): RangeBuckets {
+  return level.of === null
+    ? new BucketsOfPoints(series, level, range, onPoint)
+    : new BucketsOfShorter(series, level, level.of, range)
+}
+
+/** The bucket to which points or shorter buckets are being joined, and the complete ones before it. */
+class BucketsInOrder {
   readonly #series: MarketSeries
   readonly #level: Level
-  /** The points; null if the buckets are calculated from shorter ones. */
-  readonly #points: CountedPoints | null
-  readonly #onPoint: () => void
-  /** The shorter buckets that are not yet read, by their indexes. */
-  readonly #unread: BucketRange
-  /** The bucket that may continue in the next chunk, its index, and the time at which it ends. */
-  #bucket: Bucket | null = null
-  #index = 0n
-  #end = MIN_INT64
+  /** The bucket that may continue in the next chunk, its index, and the time at which it ends; null before the first. */
+  open: Bucket | null = null
+  index = 0n
+  end = MIN_INT64
   #completeRows: BucketRow[] = []
-  /** Whether all buckets have been returned. */
-  isAtEnd = false
 
-  /** @param onPoint called with each point read */
-  constructor(series: MarketSeries, level: Level, { from, to }: BucketRange, onPoint = () => {}) {
+  constructor(series: MarketSeries, level: Level) {
     this.#series = series
     this.#level = level
-    this.#onPoint = onPoint
-    const { of, seconds, nanoseconds } = level
-    const times = { from: from * nanoseconds, to: to * nanoseconds }
-    this.#points = of === null ? new CountedPoints(series, times) : null
-    const parts = of === null ? 1n : seconds / of.seconds
-    this.#unread = { from: from * parts, to: to * parts }
   }
 
-  /** Reads the next chunk of points or shorter buckets, and returns the buckets that it completes; there may be none. */
-  *readChunk(): Query<BucketRow[]> {
-    if (this.#level.of === null) yield* this.#joinPoints(this.#points!)
-    else yield* this.#joinShorterBuckets(this.#level.of)
-    if (this.isAtEnd) this.#complete()
+  /** Begins the next bucket; the one before is complete. */
+  begin(index: bigint, bucket: Bucket): void {
+    this.#complete()
+    this.open = bucket
+    this.index = index
+    this.end = (index + 1n) * this.#level.nanoseconds
+  }
+
+  /** The rows of the buckets that are complete and not taken yet; at the end the open one is complete, too. */
+  takeComplete(isAtEnd: boolean): BucketRow[] {
+    if (isAtEnd) this.#complete()
     return this.#completeRows.splice(0)
   }
 
-  *#joinPoints(points: CountedPoints): Query<void> {
-    for (const point of yield* points.readChunk()) {
-      this.#onPoint()
-      if (this.#bucket !== null && point.timestamp < this.#end) joinPoint(this.#bucket, point)
-      else this.#begin(baseAt(point.timestamp), bucketOf(point))
-    }
-    this.isAtEnd = points.isAtEnd
-  }
-
-  *#joinShorterBuckets(shorter: Level): Query<void> {
-    const { from, to } = this.#unread
-    const rows = yield { text: READ_SHORTER_BUCKETS, values: [...levelKey(this.#series, shorter), from, to] }
-    for (const row of rows) {
-      const part = BigInt(row[0]!)
-      const index = indexAt(part, this.#level.seconds / shorter.seconds)
-      if (this.#bucket !== null && index === this.#index) joinBucket(this.#bucket, bucketFrom(row))
-      else this.#begin(index, bucketFrom(row))
-      this.#unread.from = part + 1n
-    }
-    this.isAtEnd = rows.length < CHUNK_BUCKETS
-  }
-
-  #begin(index: bigint, bucket: Bucket): void {
-    this.#complete()
-    this.#bucket = bucket
-    this.#index = index
-    this.#end = (index + 1n) * this.#level.nanoseconds
-  }
-
   #complete(): void {
-    if (this.#bucket === null) return
-    this.#completeRows.push(bucketRow(this.#series, this.#level, this.#index, this.#bucket))
+    if (this.open === null) return
+    this.#completeRows.push(bucketRow(this.#series, this.#level, this.index, this.open))
   }
 }
 
-/** Calculates all buckets of one length in a range, as {@link RangeBuckets} does. */
+/** The shortest buckets, from points. */
+class BucketsOfPoints implements RangeBuckets {
+  readonly #points: CountedPoints
+  readonly #onPoint: () => void
+  readonly #buckets: BucketsInOrder
+
+  constructor(series: MarketSeries, level: Level, { from, to }: BucketRange, onPoint: () => void) {
+    const { nanoseconds } = level
+    this.#points = new CountedPoints(series, { from: from * nanoseconds, to: to * nanoseconds })
+    this.#onPoint = onPoint
+    this.#buckets = new BucketsInOrder(series, level)
+  }
+
+  get isAtEnd(): boolean {
+    return this.#points.isAtEnd
+  }
+
+  *readChunk(): Query<BucketRow[]> {
+    const buckets = this.#buckets
+    for (const point of yield* this.#points.readChunk()) {
+      this.#onPoint()
+      if (buckets.open !== null && point.timestamp < buckets.end) joinPoint(buckets.open, point)
+      else buckets.begin(baseAt(point.timestamp), bucketOf(point))
+    }
+    return buckets.takeComplete(this.isAtEnd)
+  }
+}
+
+/** Longer buckets, from stored shorter ones. */
+class BucketsOfShorter implements RangeBuckets {
+  readonly #key: bigint[]
+  /** How many shorter buckets make up one. */
+  readonly #parts: bigint
+  /** The shorter buckets that are not yet read, by their indexes. */
+  readonly #unread: BucketRange
+  readonly #buckets: BucketsInOrder
+  #isAtEnd = false
+
+  constructor(series: MarketSeries, level: Level, shorter: Level, { from, to }: BucketRange) {
+    this.#key = levelKey(series, shorter)
+    this.#parts = level.seconds / shorter.seconds
+    this.#unread = { from: from * this.#parts, to: to * this.#parts }
+    this.#buckets = new BucketsInOrder(series, level)
+  }
+
+  get isAtEnd(): boolean {
+    return this.#isAtEnd
+  }
+
+  *readChunk(): Query<BucketRow[]> {
+    const buckets = this.#buckets
+    const { from, to } = this.#unread
+    const rows = yield { text: READ_SHORTER_BUCKETS, values: [...this.#key, from, to] }
+    for (const row of rows) {
+      const part = BigInt(row[0]!)
+      const index = indexAt(part, this.#parts)
+      if (buckets.open !== null && index === buckets.index) joinBucket(buckets.open, bucketFrom(row))
+      else buckets.begin(index, bucketFrom(row))
+      this.#unread.from = part + 1n
+    }
+    this.#isAtEnd = rows.length < CHUNK_BUCKETS
+    return buckets.takeComplete(this.#isAtEnd)
+  }
+}
+
+/** Calculates all buckets of one length in a range at once. */
 export function* readRangeBuckets(
   series: MarketSeries,
   level: Level,
   range: BucketRange,
 ): Query<BucketRow[]> {
-  const buckets = new RangeBuckets(series, level, range)
+  const buckets = rangeBuckets(series, level, range)
   const rows: BucketRow[] = []
   while (!buckets.isAtEnd) for (const row of yield* buckets.readChunk()) rows.push(row)
   return rows
