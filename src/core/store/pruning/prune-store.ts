@@ -64,15 +64,51 @@ type PrunedChunk<Key> = { rows: number; last: Key | null }
 export async function pruneStore(
   store: StoreAdmin,
   bound: PruneBound,
-  { signal, isDryRun = false, onProgress }: PruneOptions = {},
+  options: PruneOptions = {},
 ): Promise<PruneReport> {
-  const report: PruneReport = Object.fromEntries(PRUNED_TABLES.map(({ counted }) => [counted, 0]))
+  const chunks = new PrunedChunks(options)
+  const { isDryRun = false } = options
+  await withOpen(store.openUpkeep(), async (upkeep) => {
+    if (!isDryRun) {
+      await upkeep.write(function* () {
+        yield TRY_TO_WRITE
+        return 0
+      })
+    }
+    for (const table of PRUNED_TABLES) {
+      if (table.follows === 'series') continue
+      await chunks.prune<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
+    }
+    for (const [number] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
+      for (const source of SOURCE_NUMBERS) {
+        const pruner = new SeriesPruner(upkeep, bound, { market: BigInt(number!), source }, isDryRun)
+        await chunks.prune<PointKey>(dataPointTable.counted!, (after) => pruner.pruneChunk(after))
+      }
+    }
+  })
+  return chunks.report
+}
 
-  /** Prunes chunk after chunk, and counts the rows under a name of the report. */
-  async function pruneAll<Key>(
+/** Prunes chunk after chunk, waits between them so that writers get a turn, and counts the rows. */
+class PrunedChunks {
+  readonly report: PruneReport = Object.fromEntries(PRUNED_TABLES.map(({ counted }) => [counted, 0]))
+  readonly #options: PruneOptions
+
+  constructor(options: PruneOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Prunes until no row follows, or the signal is aborted.
+   *
+   * @param counted the name of the rows in the report
+   * @param pruneChunk prunes the rows after a key; null for the first ones
+   */
+  async prune<Key>(
     counted: string,
     pruneChunk: (after: Key | null) => Promise<PrunedChunk<Key>>,
   ): Promise<void> {
+    const { signal, isDryRun = false, onProgress } = this.#options
     let after: Key | null = null
     do {
       if (signal?.aborted) return
@@ -84,31 +120,11 @@ export async function pruneStore(
         await nextTurn()
         continue
       }
-      report[counted]! += rows
-      onProgress?.(report)
+      this.report[counted]! += rows
+      onProgress?.(this.report)
       await sleep(isDryRun ? 0 : Math.max(LEAST_WAIT_MS, performance.now() - startedAt))
     } while (after !== null)
   }
-
-  await withOpen(store.openUpkeep(), async (upkeep) => {
-    if (!isDryRun) {
-      await upkeep.write(function* () {
-        yield TRY_TO_WRITE
-        return 0
-      })
-    }
-    for (const table of PRUNED_TABLES) {
-      if (table.follows === 'series') continue
-      await pruneAll<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
-    }
-    for (const [number] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
-      for (const source of SOURCE_NUMBERS) {
-        const pruner = new SeriesPruner(upkeep, bound, { market: BigInt(number!), source }, isDryRun)
-        await pruneAll<PointKey>(dataPointTable.counted!, (after) => pruner.pruneChunk(after))
-      }
-    }
-  })
-  return report
 }
 
 async function pruneRows(
