@@ -59,8 +59,10 @@ async function writeCountedRows(
 ): Promise<Row[][]> {
   if (rows.length === 0) return []
   const counts = await copyNew(client, table, rows, countBy)
-  if (counts === null)
-    return [await insertAndUpsert(client, table, insertOfArrays(table, rows), rows, countBy, gained)]
+  if (counts === null) {
+    const insert = insertOfArrays(table, rows)
+    return [await insertAndUpsert(client, { table, rowCount: rows.length, insert, countBy }, gained)]
+  }
   gain(gained, table, rows.length)
   return [counts]
 }
@@ -81,22 +83,22 @@ async function writeRowsOnCluster(
   }
   const [one, other] = table.columns as [NamedColumn, NamedColumn]
   const countBy = countNewBy ?? [one.name, other.name]
-  return [await insertAndUpsert(client, table, insert, distinct, countBy, gained)]
+  return [await insertAndUpsert(client, { table, rowCount: distinct.length, insert, countBy }, gained)]
 }
+
+/** Rows of a table whose new ones are counted by two columns. */
+type CountedInsert = { table: Table; rowCount: number; insert: Insert; countBy: CountBy }
 
 /** Inserts the rows that are not stored, and upserts all if some are. Returns the counts of the new ones. */
 async function insertAndUpsert(
   client: Queryable,
-  table: Table,
-  insert: Insert,
-  rows: readonly TableRow[],
-  countBy: CountBy,
+  { table, rowCount, insert, countBy }: CountedInsert,
   gained: GainedRows,
 ): Promise<Row[]> {
   const counts = await insertNew(client, insert, countBy)
   const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
   gain(gained, table, inserted)
-  if (inserted < rows.length) await upsert(client, insert, table)
+  if (inserted < rowCount) await upsert(client, insert, table)
   return counts
 }
 
