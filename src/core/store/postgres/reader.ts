@@ -15,6 +15,7 @@ import {
   openedDriver,
   type Queryable,
   readerConfig,
+  type SessionConfig,
   writerConfig,
 } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -67,21 +68,73 @@ export async function openPostgresReader(
     }),
   )
   const config = readerConfig(address, isDistributed)
-  const notice = countedNotice(onNotice)
-  const connections = new ConnectionPool({
-    connect: () => connect(config),
-    most: MAX_CONNECTIONS,
-    mostShared: SHARED_CONNECTIONS,
-    onLimit: () =>
-      notice(
-        `${address.name}: the server has too many connections; continuing with those already open. Raise max_connections`,
-      ),
-  })
-
+  const connections = new ReadConnections(address, config, onNotice)
   const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), isDistributed }
+  const pages = new PageReads(address, connections, markets)
+  return {
+    page: (query) => pages.read(query),
+    read: (query) => connections.snapshot((client) => runPostgresQuery(client, query())),
+    freshness: (since) => connections.shared((client) => runPostgresQuery(client, readFreshness(since))),
+    openSnapshot: () =>
+      openPostgresSnapshot(address, config, (client, query) =>
+        readPage(client, query, markets, EXPORTED_PAGE),
+      ),
+    ...(isDistributed && {
+      clusterFaults: () => connections.exclusive((client) => readClusterFaults(client, address.schema)),
+    }),
+    checkSchema: () => connections.shared(checkSchema),
+    deniedTable: () => connections.shared((client) => readDeniedTable(client, address.schema)),
+    close: () => connections.close(),
+  }
+}
 
-  /** Runs work on a connection. If the connection is lost it tries others, and finally a new one. */
-  async function retried<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * The connections of a reader. A read whose connection is lost runs again on another one, and finally on a new one. Each
+ * method throws a `StoreUnavailableError` (../errors.ts) if that does not help.
+ */
+class ReadConnections {
+  readonly #address: PostgresAddress
+  readonly #pool: ConnectionPool
+
+  constructor(address: PostgresAddress, config: SessionConfig, onNotice: (message: string) => void) {
+    const notice = countedNotice(onNotice)
+    this.#address = address
+    this.#pool = new ConnectionPool({
+      connect: () => connect(config),
+      most: MAX_CONNECTIONS,
+      mostShared: SHARED_CONNECTIONS,
+      onLimit: () =>
+        notice(
+          `${address.name}: the server has too many connections; continuing with those already open. Raise max_connections`,
+        ),
+    })
+  }
+
+  /** Runs a cheap read on a shared connection: each of its statements is a snapshot of its own. */
+  shared<T>(read: (client: Client) => Promise<T>): Promise<T> {
+    return this.#withRetries(() => this.#pool.shared(read))
+  }
+
+  /** Runs a read on a connection that nobody else uses meanwhile. */
+  exclusive<T>(read: (client: Client) => Promise<T>): Promise<T> {
+    return this.#withRetries(() => this.#pool.exclusive(read))
+  }
+
+  /** Runs a read in a transaction that sees one snapshot. */
+  snapshot<T>(read: (client: Client) => Promise<T>): Promise<T> {
+    return this.exclusive(async (client) => {
+      const began = client.query(BEGIN_SNAPSHOT)
+      const [, result] = await Promise.all([began, read(client)])
+      await client.query('commit')
+      return result
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  async #withRetries<T>(work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now()
     for (let attempt = 1; ; attempt++) {
       try {
@@ -90,73 +143,54 @@ export async function openPostgresReader(
         // All open connections may have been cut together. A server that hangs is not waited for repeatedly.
         const isQuick = performance.now() - startedAt < MAX_RETRYING_MS
         const most = isConnectionCut(error) && isQuick ? MAX_CONNECTIONS : isConnectionLost(error) ? 1 : 0
-        if (attempt > most) throw asUnavailable(explainPostgresError(address.name, error))
+        if (attempt > most) throw asUnavailable(explainPostgresError(this.#address.name, error))
       }
     }
-  }
-
-  /** Runs a read on a connection that nobody else uses meanwhile. */
-  function ask<T>(read: (client: Client) => Promise<T>): Promise<T> {
-    return retried(() => connections.exclusive(read))
-  }
-
-  /** Runs a cheap read on a shared connection: each of its statements is a snapshot of its own. */
-  function askShared<T>(read: (client: Client) => Promise<T>): Promise<T> {
-    return retried(() => connections.shared(read))
-  }
-
-  function readFullPage(query: PageQuery): Promise<Page> {
-    const read = (client: Queryable) => readPage(client, query, markets, WHOLE_PAGE)
-    if (isInSteps(query)) return ask((client) => snapshot(client, () => read(client)))
-    return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
-  }
-
-  /** The first rows of a page whose whole answer would be too long. */
-  async function readShortPage(query: PageQuery): Promise<Page> {
-    const readFirst = (rows: number) =>
-      ask((client) =>
-        snapshot(client, () => readPage(client, query, markets, { rows, maxBytes: MAX_PAGE_BYTES })),
-      )
-    let page: Page | null = null
-    try {
-      for (let rows = 1; rows <= query.limit; rows *= 2) page = await readFirst(rows)
-    } catch (error) {
-      if (!isAnswerTooLong(error)) throw error
-      if (page === null) throw new RowTooLongError(address.name, { cause: error })
-    }
-    return { ...page!, more: true }
-  }
-
-  return {
-    page: async (query) => {
-      try {
-        return await readFullPage(query)
-      } catch (error) {
-        if (!isAnswerTooLong(error)) throw error
-        return readShortPage(query)
-      }
-    },
-    read: (query) => ask((client) => snapshot(client, () => runPostgresQuery(client, query()))),
-    freshness: (since) => askShared((client) => runPostgresQuery(client, readFreshness(since))),
-    openSnapshot: () =>
-      openPostgresSnapshot(address, config, (client, query) =>
-        readPage(client, query, markets, EXPORTED_PAGE),
-      ),
-    ...(isDistributed && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
-    checkSchema: () => askShared(checkSchema),
-    deniedTable: () => askShared((client) => readDeniedTable(client, address.schema)),
-    close: async () => {
-      await connections.close()
-    },
   }
 }
 
-/** Runs `read` in a transaction that sees one snapshot. */
-async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T> {
-  const began = client.query(BEGIN_SNAPSHOT)
-  const [, result] = await Promise.all([began, read()])
-  await client.query('commit')
-  return result
+/** Reads pages. One whose whole answer would be too long for the driver is cut short. */
+class PageReads {
+  readonly #address: PostgresAddress
+  readonly #connections: ReadConnections
+  readonly #markets: Markets
+
+  constructor(address: PostgresAddress, connections: ReadConnections, markets: Markets) {
+    this.#address = address
+    this.#connections = connections
+    this.#markets = markets
+  }
+
+  async read(query: PageQuery): Promise<Page> {
+    try {
+      return await this.#readWhole(query)
+    } catch (error) {
+      if (!isAnswerTooLong(error)) throw error
+      return this.#readShort(query)
+    }
+  }
+
+  #readWhole(query: PageQuery): Promise<Page> {
+    const read = (client: Queryable) => readPage(client, query, this.#markets, WHOLE_PAGE)
+    if (isInSteps(query)) return this.#connections.snapshot(read)
+    const sharesConnection = query.limit <= MAX_SHARING_ROWS
+    return sharesConnection ? this.#connections.shared(read) : this.#connections.exclusive(read)
+  }
+
+  /** The first rows of a page whose whole answer would be too long. */
+  async #readShort(query: PageQuery): Promise<Page> {
+    let page: Page | null = null
+    try {
+      for (let rows = 1; rows <= query.limit; rows *= 2) {
+        const limits = { rows, maxBytes: MAX_PAGE_BYTES }
+        page = await this.#connections.snapshot((client) => readPage(client, query, this.#markets, limits))
+      }
+    } catch (error) {
+      if (!isAnswerTooLong(error)) throw error
+      if (page === null) throw new RowTooLongError(this.#address.name, { cause: error })
+    }
+    return { ...page!, more: true }
+  }
 }
 
 function isAnswerTooLong(error: unknown): boolean {
