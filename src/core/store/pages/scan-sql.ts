@@ -14,16 +14,16 @@ import { type Placeholders, type ScanRole, templateOf } from './statement-templa
 type Hints = {
   /** Whether each part has the limit. Without it a part would be read and sorted as a whole. */
   limitsParts: boolean
-  /** Tells the planner that few rows match a condition, or hardly any. */
-  few: (condition: string, isRare: boolean) => string
-  /** Tells the planner that most rows meet a condition: it had better read in the order of the list. */
-  most: (condition: string) => string
+  /** A condition that few rows match, or hardly any (`isRare`): the planner should read the index of its column. */
+  matchedByFew: (condition: string, isRare: boolean) => string
+  /** A condition that most rows match: the planner should read in the order of the list. */
+  matchedByMost: (condition: string) => string
 }
 
 export const POSTGRES_HINTS: Hints = {
   limitsParts: true,
-  few: (condition) => condition,
-  most: (condition) => condition,
+  matchedByFew: (condition) => condition,
+  matchedByMost: (condition) => condition,
 }
 
 /**
@@ -32,8 +32,9 @@ export const POSTGRES_HINTS: Hints = {
  */
 export const SQLITE_HINTS: Hints = {
   limitsParts: false,
-  few: (condition, isRare) => (isRare ? `likelihood(${condition}, 0.001)` : `unlikely(${condition})`),
-  most: (condition) => `likely(${condition})`,
+  matchedByFew: (condition, isRare) =>
+    isRare ? `likelihood(${condition}, 0.001)` : `unlikely(${condition})`,
+  matchedByMost: (condition) => `likely(${condition})`,
 }
 
 /** The columns of a row as they are selected: 64-bit integers and digits as text. */
@@ -134,7 +135,7 @@ export function filterConditions(
   { resource, selection }: Pick<Scan, 'resource' | 'selection'>,
   placeholderOf: (filter: FilterName) => string,
   { series: ofPart, matching }: ScanPart = ALL_ROWS,
-  { few, most }: Hints = POSTGRES_HINTS,
+  { matchedByFew, matchedByMost }: Hints = POSTGRES_HINTS,
 ): string[] {
   const { series } = resource.storage
   const conditions: string[] = []
@@ -144,7 +145,7 @@ export function filterConditions(
     const { name, columns, operator, isRare = false } = filter
     if (selection[name] === undefined || (name === series?.filter && ofPart !== undefined)) continue
     const placeholder = placeholderOf(name)
-    const hinted = operator === '=' && (isRare || !hasRare) ? few : most
+    const hinted = operator === '=' && (isRare || !hasRare) ? matchedByFew : matchedByMost
     const at = matching[name]
     if (at === undefined) conditions.push(hinted(conditionOf(filter, placeholder), isRare))
     else {
@@ -162,12 +163,12 @@ export function filterConditions(
 
 /** The conditions of a selection: its market, its filters, and the resource's fixed condition. */
 export function selectionConditions(
-  asked: Pick<Scan, 'resource' | 'selection' | 'market'>,
+  selected: Pick<Scan, 'resource' | 'selection' | 'market'>,
   placeholderOf: (value: 'market' | FilterName) => string,
   part?: ScanPart,
   hints?: Hints,
 ): string[] {
-  const { resource, selection, market } = asked
+  const { resource, selection, market } = selected
   const { storage, scope } = resource
   const conditions: string[] = []
   if (scope !== null && !isOfAllMarkets(resource, selection)) {
@@ -176,9 +177,10 @@ export function selectionConditions(
     conditions.push(`${storage.marketColumn} = ${placeholderOf(isNumbered ? 'market' : 'marketId')}`)
   }
   if (storage.condition !== undefined) conditions.push(storage.condition)
-  return [...conditions, ...filterConditions(asked, placeholderOf, part, hints)]
+  return [...conditions, ...filterConditions(selected, placeholderOf, part, hints)]
 }
 
+/** The `where` clause of a part of a scan; empty if it selects all rows. */
 function where(
   scan: Scan,
   placeholders: Placeholders,
@@ -186,37 +188,34 @@ function where(
   hints: Hints,
   role: ScanRole = 'scan',
 ): string {
+  const placeholderOf = (name: 'market' | FilterName) =>
+    placeholders.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!))
+  const conditions = [
+    ...selectionConditions(scan, placeholderOf, part, hints),
+    ...endConditions(scan, placeholders, role),
+  ]
+  return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
+}
+
+/** The conditions that limit the key to the range between the ends of a scan. */
+function endConditions(scan: Scan, placeholders: Placeholders, role: ScanRole): string[] {
   const { resource, selection } = scan
-  const conditions = selectionConditions(
-    scan,
-    (name) =>
-      placeholders.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
-    part,
-    hints,
-  )
   // An id that a filter fixes is the same as in the cursor, and is not compared.
   const compared = resource.key.flatMap(({ column, type }, index) =>
     type === 'id' && fixingFilter(resource, selection, column) !== undefined ? [] : [{ column, index }],
   )
-  for (const [end, operator] of [
-    ['lower', '>'],
-    ['upper', '<'],
-  ] as const) {
+  const columns = compared.map(({ column }) => column).join(', ')
+  const condition = (end: 'lower' | 'upper', operator: '>' | '<'): string[] => {
     const bound = scan[end]
-    if (bound === null) continue
-    if (compared.length === 0) {
-      if (!bound.inclusive) conditions.push('1 = 0')
-      continue
-    }
-    const columns = compared.map(({ column }) => column).join(', ')
-    const values = compared
-      .map(({ index }) =>
-        placeholders.add(`${role} ${end} ${index}`, (inputs) => inputs[role]![end]!.key[index]!),
-      )
-      .join(', ')
-    conditions.push(`(${columns}) ${operator}${bound.inclusive ? '=' : ''} (${values})`)
+    if (bound === null) return []
+    // All rows have the key of the end.
+    if (compared.length === 0) return bound.inclusive ? [] : ['1 = 0']
+    const values = compared.map(({ index }) =>
+      placeholders.add(`${role} ${end} ${index}`, (inputs) => inputs[role]![end]!.key[index]!),
+    )
+    return [`(${columns}) ${operator}${bound.inclusive ? '=' : ''} (${values.join(', ')})`]
   }
-  return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
+  return [...condition('lower', '>'), ...condition('upper', '<')]
 }
 
 /** Each column has the table's name before it. A bare name could mean an output column, which has another type. */
