@@ -32,7 +32,7 @@ export type Statement = { text: string; values: KeyValue[] }
 export type StatementOnce = { text: string; values?: KeyValue[] }
 
 /** A statement that runs once for each of several lists of values. */
-export type StatementOfEach = { text: string; each: readonly KeyValue[][] }
+type StatementOfEach = { text: string; each: readonly KeyValue[][] }
 
 /** The lists of values with which a statement runs. */
 export const valueLists = (statement: StatementOnce | StatementOfEach): readonly KeyValue[][] =>

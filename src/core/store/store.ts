@@ -8,8 +8,8 @@ import type { GainedRows, Mutation, Query, Statement } from './queries-protocol.
 import type { TableReader } from './table-reader.ts'
 
 /**
- * Reads from a store. Every call sees one snapshot. Each method rejects with {@link StoreUnavailableError} while the store
- * cannot be read.
+ * Reads from a store. Every call sees one snapshot. Each method rejects with `StoreUnavailableError` (errors.ts) while the
+ * store cannot be read.
  */
 export type Reader = {
   page(query: PageQuery): Promise<Page>
@@ -35,7 +35,7 @@ export type Reader = {
   /** The first table that this user may not read; null if there is none. Absent for a store in a file. */
   deniedTable?(): Promise<string | null>
   /**
-   * Rejects if the schema no longer has the program's version; the cause is then a {@link StoreNewerError} or a similar
+   * Rejects if the schema no longer has the program's version; the cause is then a `StoreNewerError` or a similar
    * error.
    */
   checkSchema(): Promise<void>
@@ -96,7 +96,7 @@ export type Upkeep = {
 export type WriterOptions = {
   /** Ends the wait for another writer to end, or for a database to be reachable again. */
   signal?: AbortSignal
-  /** Rejects with {@link StoreLockedError} instead of waiting for another writer to end. */
+  /** Rejects with `StoreLockedError` instead of waiting for another writer to end. */
   isImpatient?: boolean
   /** Whether a commit, once it has returned, survives a power loss. */
   durable?: boolean
@@ -120,7 +120,7 @@ export type ReaderOptions = {
 
 /**
  * The database of one network, opened for reading and for writing by separate connections. If its server is unreachable,
- * every method that needs it rejects with {@link StoreAwayError}; if it rejects the user, with {@link StoreRefusedError}.
+ * every method that needs it rejects with `StoreAwayError`; if it rejects the user, with `StoreRefusedError`.
  */
 export type Store = {
   /** The store's name for people, never with a password. */

@@ -28,7 +28,7 @@ export function isInSteps({ resource, selection }: PageQuery): boolean {
 }
 
 /** The number of rows to read for a page (null for one more than its limit), and the maximum bytes of the answer. */
-export type PageLimits = { rows: number | null; maxBytes: number }
+type PageLimits = { rows: number | null; maxBytes: number }
 
 export const WHOLE_PAGE: PageLimits = { rows: null, maxBytes: MAX_PAGE_BYTES }
 

@@ -22,7 +22,7 @@ export const MARKETS_AT_ONCE = 64
 export type TimesOfMarket = { market: bigint; first: bigint; last: bigint }
 
 /** The points of several markets between the times of some spans of blocks, each market with its own times. */
-export type SpansOfMarkets = {
+type SpansOfMarkets = {
   /** The numbers of the first and the last span. */
   spans: readonly [first: bigint, last: bigint]
   /** Only markets with higher numbers. */

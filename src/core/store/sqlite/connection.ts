@@ -28,7 +28,7 @@ const NO_FILE = 'no such file; lyra migrate, lyra ingest and lyra serve --listen
  *
  * @param cacheKib memory for pages of the file
  * @param isOldAllowed whether a store with an older schema is opened too
- * @param maxTextBytes maximum bytes of a text; {@link isTooLong} recognises the error for a longer one
+ * @param maxTextBytes maximum bytes of a text; `isTooLong` (errors.ts) recognises the error for a longer one
  *
  * @throws {StoreError} for a file that is missing, is not Lyra's, or has another schema version.
  */

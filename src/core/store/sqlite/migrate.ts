@@ -23,7 +23,7 @@ const SERIES_BYTES = 320
 /**
  * Opens a store for writing, and creates it or upgrades its schema if necessary.
  *
- * @throws {StoreError} as {@link openForWriting}, and if the disk has too little free space.
+ * @throws {StoreError} as `openForWriting` (connection.ts), and if the disk has too little free space.
  */
 export function openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
   return openConnection(path, { mayCreate: true }, (connection) => migrate(connection, onNotice))

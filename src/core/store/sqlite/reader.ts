@@ -9,63 +9,79 @@ import { runSqliteQuery } from './run-sql.ts'
 import { sqliteWal } from './shorten-wal.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
-/**
- * Opens a reader on a separate connection. The connection is opened anew once the file has changed, because a writer or
- * somebody else has replaced it, and after every error: a removed store that returns is read again.
- */
+/** Opens a reader on a separate connection. */
 export function openSqliteReader(
   path: string,
   { pausesInLongPages = false, isReadOnly = false }: ReaderOptions = {},
 ): Reader {
-  let connection: Connection | null = open()
-
-  function open(): Connection {
-    return openForReading(path, undefined, false, MAX_PAGE_BYTES)
+  const connection = new ReadConnection(path)
+  const freshness = new LatestFreshness()
+  return {
+    page: (query) =>
+      connection.snapshot((from) => readPage(from, query, pausesInLongPages), query.requestedAt),
+    read: (query) => connection.snapshot((from) => runSqliteQuery(from, query())),
+    freshness: (since) => connection.run((from) => freshness.read(from, since)),
+    recentFreshness: (since) => freshness.recent(since),
+    openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),
+    wal: isReadOnly ? { ...sqliteWal(path), shorten: () => {} } : sqliteWal(path),
+    checkSchema: () => connection.run((from) => from.refuseOutdated()),
+    close: async () => connection.close(),
   }
+}
 
-  function close(): void {
-    connection?.close()
-    connection = null
-  }
-
+/**
+ * The connection of a reader. It is opened anew once the file has changed, because a writer or somebody else has replaced it,
+ * and after every error: a removed store that returns is read again.
+ */
+class ReadConnection {
+  readonly #path: string
+  /** Null after an error. */
+  #connection: Connection | null
   /** When the file was last examined, by `process.hrtime`. */
-  let lookedAt = 0n
+  #examinedAt = 0n
 
-  /** @param requestedAt time of the request that needs the connection; undefined for now */
-  function current(requestedAt?: bigint): Connection {
-    // If many pages are waiting, examining the file takes a twentieth of the time of one.
-    if (requestedAt === undefined || lookedAt <= requestedAt) {
-      lookedAt = process.hrtime.bigint()
-      if (connection?.isUnchanged === false) close()
-    }
-    connection ??= open()
-    return connection
+  constructor(path: string) {
+    this.#path = path
+    this.#connection = openForPages(path)
   }
 
-  async function attempt<T>(work: (connection: Connection) => T, requestedAt?: bigint): Promise<T> {
+  /**
+   * Reads from the store.
+   *
+   * @param requestedAt time of the request that needs the connection; undefined for now
+   * @throws `StoreUnavailableError` (../errors.ts) if the store cannot be read.
+   */
+  async run<T>(read: (connection: Connection) => T, requestedAt?: bigint): Promise<T> {
     try {
-      const from = current(requestedAt)
-      return withSqliteErrors(path, () => work(from))
+      const connection = this.#current(requestedAt)
+      return withSqliteErrors(this.#path, () => read(connection))
     } catch (error) {
-      if (error instanceof StoreError) close()
+      if (error instanceof StoreError) this.close()
       throw asUnavailable(error)
     }
   }
 
-  function snapshot<T>(read: (connection: Connection) => T, requestedAt?: bigint): Promise<T> {
-    return attempt((from) => from.transaction('deferred', () => read(from)), requestedAt)
+  /** As {@link ReadConnection.run}, in a transaction that sees one snapshot. */
+  snapshot<T>(read: (connection: Connection) => T, requestedAt?: bigint): Promise<T> {
+    return this.run((from) => from.transaction('deferred', () => read(from)), requestedAt)
   }
 
-  const freshness = new LatestFreshness()
-
-  return {
-    page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.requestedAt),
-    read: (query) => snapshot((from) => runSqliteQuery(from, query())),
-    freshness: (since) => attempt((from) => freshness.read(from, since)),
-    recentFreshness: (since) => freshness.recent(since),
-    openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),
-    wal: isReadOnly ? { ...sqliteWal(path), shorten: () => {} } : sqliteWal(path),
-    checkSchema: () => attempt((from) => from.refuseOutdated()),
-    close: async () => close(),
+  close(): void {
+    this.#connection?.close()
+    this.#connection = null
   }
+
+  #current(requestedAt: bigint | undefined): Connection {
+    // If many pages are waiting, examining the file takes a twentieth of the time of one.
+    if (requestedAt === undefined || this.#examinedAt <= requestedAt) {
+      this.#examinedAt = process.hrtime.bigint()
+      if (this.#connection?.isUnchanged === false) this.close()
+    }
+    this.#connection ??= openForPages(this.#path)
+    return this.#connection
+  }
+}
+
+function openForPages(path: string): Connection {
+  return openForReading(path, undefined, false, MAX_PAGE_BYTES)
 }
