@@ -346,8 +346,8 @@ export class BlockAssembler {
     const { isStored, height } = block
     if (isStored) return
     // A block recorded as incomplete may arrive incomplete again.
-    const isKnown = this.#gaps.at(height)?.kind === 'incomplete'
-    if (!isKnown && !this.#mayMiss(height, height)) {
+    const isRecorded = this.#gaps.at(height)?.kind === 'incomplete'
+    if (!isRecorded && !this.#mayMiss(height, height)) {
       throw new GapError(
         `${missing} missing: the whole of block ${height} is needed. Ingest files that contain the complete block, let the ` +
           'core send it again, or keep the incomplete one with --allow-gap',

@@ -1,4 +1,4 @@
-import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
+import { MARKET_IDS, PARTY_IDS } from './cached-ids.ts'
 import { bytesOf, uint, type WireReader } from './wire-reader.ts'
 
 /**

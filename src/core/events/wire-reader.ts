@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { KnownIds } from './known-ids.ts'
+import type { CachedIds } from './cached-ids.ts'
 
 /** The bytes are not a protobuf message of the expected kind. */
 export class MalformedMessageError extends Error {
@@ -131,7 +131,7 @@ export class WireReader {
   }
 
   /** An id in lower case; null if the text is not an id. */
-  id(ids: KnownIds): string | null {
+  id(ids: CachedIds): string | null {
     const start = this.at
     const end = this.fieldEnd()
     const id = ids.read(this.bytes, this.at, end)

@@ -80,8 +80,8 @@ export type Selection = { -readonly [Name in FilterName]?: ValueOf[(typeof FILTE
 
 /** A filter with what a description replaces. */
 export function filterOf(described: DescribedFilter): Filter {
-  const given = typeof described === 'string' ? { name: described } : described
-  return { ...FILTERS[given.name], ...given }
+  const changes = typeof described === 'string' ? { name: described } : described
+  return { ...FILTERS[changes.name], ...changes }
 }
 
 /** The condition for a filter, with the placeholder of its value. */

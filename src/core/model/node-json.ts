@@ -41,12 +41,12 @@ function writerOf(parts: readonly (ConstantPart | { value: ValueText })[]): Valu
   /** The text before each value, and after the last one. */
   let texts: string[] = []
   const textsOf = (scope: string) => {
-    const found = ['']
+    const ofScope = ['']
     for (const part of merged) {
-      if ('value' in part) found.push('')
-      else found[found.length - 1] += part.constant(scope)
+      if ('value' in part) ofScope.push('')
+      else ofScope[ofScope.length - 1] += part.constant(scope)
     }
-    return found
+    return ofScope
   }
   return (row, scope) => {
     if (scope !== textsScope) {

@@ -95,8 +95,8 @@ export type MarketColumn = 'market' | 'market_id'
 
 /** The column in which the rows of a table name their market; undefined if they do not. */
 export function marketColumn({ columns }: Table): MarketColumn | undefined {
-  const found = columns.find(({ name }) => name === 'market' || name === 'market_id')
-  return found?.name as MarketColumn | undefined
+  const column = columns.find(({ name }) => name === 'market' || name === 'market_id')
+  return column?.name as MarketColumn | undefined
 }
 
 /** The columns that give the age of a row: its time, Unix nanoseconds, and its height. */

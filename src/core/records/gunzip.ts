@@ -79,10 +79,10 @@ class SmallMembers {
    */
   async add(source: ByteSource): Promise<boolean> {
     const ahead = source.ahead(MAX_SMALL_BYTES)
-    const found = inflateSmall(ahead)
-    if (found === null || ahead.length < found.used + TRAILER_BYTES) return false
-    await source.skip(found.used)
-    const { bytes } = found
+    const member = inflateSmall(ahead)
+    if (member === null || ahead.length < member.used + TRAILER_BYTES) return false
+    await source.skip(member.used)
+    const { bytes } = member
     if (bytes.length > 0) this.#chunks.push(bytes)
     this.#bytes += bytes.length
     checkTrailer(source, await source.read(TRAILER_BYTES), crc32(bytes), bytes.length)

@@ -45,9 +45,9 @@ export class RecordFramer {
   push(chunk: Buffer): void {
     let rest = chunk
     while (this.#pendingBytes > 0 && rest.length > 0) {
-      const taken = rest.copy(this.#pending, this.#pendingBytes, 0, this.#neededBytes - this.#pendingBytes)
-      rest = rest.subarray(taken)
-      this.#pendingBytes += taken
+      const copied = rest.copy(this.#pending, this.#pendingBytes, 0, this.#neededBytes - this.#pendingBytes)
+      rest = rest.subarray(copied)
+      this.#pendingBytes += copied
       if (this.#pendingBytes < this.#neededBytes) return
       this.#pendingBytes = 0
       this.#consume(this.#pending.subarray(0, this.#neededBytes))

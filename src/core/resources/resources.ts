@@ -14,12 +14,12 @@ refuseSharedMarks(RESOURCES)
 /** @throws {TypeError} for two resources whose cursors, or ids of streams, would be taken for each other's. */
 function refuseSharedMarks(resources: readonly Resource[]): void {
   // Those of market-cursor.ts.
-  const known = new Map([['the cursor letter x', 'lists of all markets']])
+  const owners = new Map([['the cursor letter x', 'lists of all markets']])
   for (const { name, tag, cursor } of resources) {
     for (const mark of [`the tag ${tag}`, `the cursor letter ${cursor.letter}`]) {
-      const other = known.get(mark)
+      const other = owners.get(mark)
       if (other !== undefined) throw new TypeError(`${other} and ${name} have ${mark}`)
-      known.set(mark, name)
+      owners.set(mark, name)
     }
   }
 }

@@ -29,9 +29,9 @@ export function tableReader(
       let step = query.next()
       while (!step.done) {
         const { text } = step.value
-        const found: Row[] = []
-        for (const values of valueLists(step.value)) found.push(...(await ask({ text, values })))
-        step = query.next(found)
+        const rows: Row[] = []
+        for (const values of valueLists(step.value)) rows.push(...(await ask({ text, values })))
+        step = query.next(rows)
       }
       return step.value
     },

@@ -54,10 +54,10 @@ export async function sendRendered(
   const plain = file === undefined ? exchange.pretty(rendered) : rendered
   const sum = plain === rendered && checkSum !== null ? checkSum : checkSumOf(plain)
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
-  const isKnown = matchesTag(exchange.request.headers['if-none-match'], tag)
-  const body = isGzipped && !isKnown ? await compressed(plain) : plain
+  const isUnchanged = matchesTag(exchange.request.headers['if-none-match'], tag)
+  const body = isGzipped && !isUnchanged ? await compressed(plain) : plain
   sendBody(exchange, { body, tag, isGzipped, file }, storeHead)
-  return isKnown ? null : { body, tag, isGzipped, file }
+  return isUnchanged ? null : { body, tag, isGzipped, file }
 }
 
 function sendBody(

@@ -78,19 +78,19 @@ function refuseOtherContent(folder: string, { chainId, height }: Coverage): void
     )
   const [other] = readdirSync(folder)
   if (other === undefined) return
-  const found = manifestIn(folder)
-  if (found === null) {
+  const manifest = manifestIn(folder)
+  if (manifest === null) {
     throw new ExportError(
       `${folder}: is not empty (${other}) and contains no export of this version; name a new folder`,
     )
   }
-  if (found.chainId !== chainId)
+  if (manifest.chainId !== chainId)
     throw new ExportError(
-      `${folder}: contains an export of chain ${found.chainId}, but the store is of ${chainId}; name another folder`,
+      `${folder}: contains an export of chain ${manifest.chainId}, but the store is of ${chainId}; name another folder`,
     )
-  if (BigInt(found.height) > height)
+  if (BigInt(manifest.height) > height)
     throw new ExportError(
-      `${folder}: was exported at block ${found.height}, but the store is at block ${height}; ingest the missing blocks, or name another folder`,
+      `${folder}: was exported at block ${manifest.height}, but the store is at block ${height}; ingest the missing blocks, or name another folder`,
     )
 }
 

@@ -85,9 +85,9 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
   if (resource.scope === null)
     return { ...query, cursor: after === undefined ? null : cursorOf(resource, selection, name, after) }
   if (after === undefined) return { ...query, cursor: null, list: { market: null } }
-  const found = decodeMarketCursor(resource, after)
-  if (typeof found === 'string') throw invalidCursor(name, found)
-  const { marketId, key } = found
+  const cursor = decodeMarketCursor(resource, after)
+  if (typeof cursor === 'string') throw invalidCursor(name, cursor)
+  const { marketId, key } = cursor
   if (selection.marketId !== undefined && selection.marketId !== marketId)
     throw invalidCursor(name, 'of another market')
   return { ...query, cursor: key, list: { market: marketId } }

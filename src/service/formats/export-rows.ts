@@ -138,8 +138,8 @@ async function* selectedRows(
   for (;;) {
     await nextTurn()
     signal?.throwIfAborted()
-    const asked = { resource, selection, descending, cursor: from, limit: EXPORT_CHUNK_ROWS }
-    const { rows, more } = await source.page(asked)
+    const query = { resource, selection, descending, cursor: from, limit: EXPORT_CHUNK_ROWS }
+    const { rows, more } = await source.page(query)
     if (rows.length > 0) yield rows.map((row) => ({ row, cursor: cursorOf(row), selection }))
     if (!more) return
     from = keyOf(resource, rows.at(-1)!)

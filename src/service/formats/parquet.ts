@@ -82,7 +82,7 @@ export async function* parquetOf(
     }))
     if (rows > 0) file.write({ columnData, rowGroupSize: groupRows })
     rows = 0
-    return taken(bytes)
+    return takeBytes(bytes)
   }
 
   for await (const chunk of chunks) {
@@ -103,7 +103,7 @@ export async function* parquetOf(
   }
   yield write()
   file.finish()
-  yield taken(bytes)
+  yield takeBytes(bytes)
 }
 
 /** The values of a column in a row group. */
@@ -147,7 +147,7 @@ function microsecondsOf(nanoseconds: bigint): bigint {
 }
 
 /** The bytes written since the last call; the writer keeps counting, and reuses its memory. */
-function taken(bytes: ByteWriter): Uint8Array {
+function takeBytes(bytes: ByteWriter): Uint8Array {
   const copy = bytes.getBytes().slice()
   bytes.index = 0
   return copy

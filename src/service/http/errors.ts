@@ -77,9 +77,9 @@ export const malformedRequest = (what: string, headers: Record<string, string> =
 const onlyLists = (lists: readonly string[], others = '') =>
   `this is Lyra, whose lists are ${lists.join(', ')}${others}; a data node has the rest`
 
-/** @param known what exists instead */
-export const notFound = (known = onlyLists(LISTS.map(wordsOf), ' (/docs describes every request)')) =>
-  new ApiError(404, GRPC.notFound, `Not Found: ${known}`)
+/** @param available what exists instead */
+export const notFound = (available = onlyLists(LISTS.map(wordsOf), ' (/docs describes every request)')) =>
+  new ApiError(404, GRPC.notFound, `Not Found: ${available}`)
 
 /** The methods of every known path. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'

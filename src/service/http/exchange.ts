@@ -109,8 +109,8 @@ export class Exchange {
   /** The id that the client has given it, or a new one. */
   get id(): string {
     if (this.#id === null) {
-      const given = this.request.headers['x-request-id']
-      this.#id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+      const header = this.request.headers['x-request-id']
+      this.#id = typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID()
     }
     return this.#id
   }

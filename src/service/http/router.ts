@@ -35,9 +35,9 @@ export function createRouter(routes: readonly Route[]): FindRoute {
     const folder = NAMED_FOLDERS.exec(path)?.[0]
     if (folder === undefined) return notFound()
     // A path with an ending is the same export, and only the documentation lists it.
-    const known = [...whole.keys()].filter((own) => own.startsWith(folder) && !own.includes('.'))
+    const siblings = [...whole.keys()].filter((own) => own.startsWith(folder) && !own.includes('.'))
     return notFound(
-      `this is Lyra, whose ${folder} has ${known.map((own) => own.slice(folder.length)).join(', ')}`,
+      `this is Lyra, whose ${folder} has ${siblings.map((own) => own.slice(folder.length)).join(', ')}`,
     )
   }
   return (given) => {

@@ -1,7 +1,7 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
+import { MARKET_IDS } from '../../events/cached-ids.ts'
 import type { DataPointSource, FundingPeriodDataPointEvent } from '../../events/event.ts'
-import { MARKET_IDS } from '../../events/known-ids.ts'
 import { isStorableNumber, type LeftOutReason, numberFault } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import { put } from '../../model/batch.ts'

@@ -118,8 +118,8 @@ const readAsset = readerOf<AssetEvent>(
 )
 
 function takePerpetual(reader: WireReader, event: InstrumentEvent): void {
-  const known = { settlementAsset: event.settlementAsset, quoteName: event.quoteName, triggers: [] }
-  const perpetual = readPerpetualTerms(reader, { ...known, ...(event.funding ?? noFunding()) })
+  const before = { settlementAsset: event.settlementAsset, quoteName: event.quoteName, triggers: [] }
+  const perpetual = readPerpetualTerms(reader, { ...before, ...(event.funding ?? noFunding()) })
   const { settlementAsset, quoteName, triggers, ...funding } = perpetual
   Object.assign(event, { settlementAsset, quoteName, funding })
   if (triggers.length > 0) event.schedule = scheduleOf(triggers)

@@ -1,4 +1,5 @@
 import { PARTY_ID } from '../../domain/ids.ts'
+import { MARKET_IDS, PARTY_IDS } from '../../events/cached-ids.ts'
 import type {
   FeeShare,
   MarketDataEvent,
@@ -6,7 +7,6 @@ import type {
   PerpetualData,
   ProviderSla,
 } from '../../events/event.ts'
-import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
 import {
   isStorable,
   isStorableNumber,
@@ -32,8 +32,8 @@ import {
   uint,
   WireReader,
 } from '../../events/wire-reader.ts'
+import { CachedElements } from './cached-elements.ts'
 import { type CopiedBytes, copyBytes } from './copied-bytes.ts'
-import { KnownElements } from './known-elements.ts'
 
 const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)
@@ -54,7 +54,7 @@ const LAST_FIELD = 9
 type Lists = { marketId: string; feeShares: FeeShare[]; slas: ProviderSla[] }
 
 const reader = new WireReader()
-const plainElements = new KnownElements()
+const plainElements = new CachedElements()
 
 const readFeeShare = readerOf<FeeShare>({
   party: textField(1),

@@ -95,8 +95,8 @@ async function copyTable(
     const chunk = await source.read(table, { after, upTo: null }, COPY_CHUNK_ROWS)
     done = chunk.length < COPY_CHUNK_ROWS
     const upTo: readonly TextCell[] | null = done ? null : keyOfRow(table, chunk.at(-1)!)
-    const known = await copied.read(table, { after, upTo }, COPY_CHUNK_ROWS + 1)
-    if (JSON.stringify(known) !== JSON.stringify(chunk)) {
+    const copiedChunk = await copied.read(table, { after, upTo }, COPY_CHUNK_ROWS + 1)
+    if (JSON.stringify(copiedChunk) !== JSON.stringify(chunk)) {
       await replaceRows(target, table, { after, upTo }, chunk)
       written += chunk.length
     }

@@ -206,9 +206,9 @@ export class ConnectionPool {
     const mayOpen = this.#mayOpen()
     const isSpare = shared.length > 1 || this.#connections.size === 1 || mayOpen
     const isIdle = leastBusy?.began.length === 0
-    const taken = isIdle && isSpare ? leastBusy : mayOpen ? this.#open() : isSpare ? leastBusy : null
-    if (taken !== null) taken.isExclusive = true
-    return taken
+    const chosen = isIdle && isSpare ? leastBusy : mayOpen ? this.#open() : isSpare ? leastBusy : null
+    if (chosen !== null) chosen.isExclusive = true
+    return chosen
   }
 
   #mayOpen(): boolean {

@@ -22,12 +22,12 @@ type ReadText = (text: string) => Row[number]
 const columnsByConnection = new WeakMap<Connection, Map<string, readonly ReadText[]>>()
 
 function columnsOn(connection: Connection): Map<string, readonly ReadText[]> {
-  let known = columnsByConnection.get(connection)
-  if (known === undefined) {
-    known = new Map()
-    columnsByConnection.set(connection, known)
+  let columns = columnsByConnection.get(connection)
+  if (columns === undefined) {
+    columns = new Map()
+    columnsByConnection.set(connection, columns)
   }
-  return known
+  return columns
 }
 
 /** The answer to a statement has more than the maximum number of bytes; its connection is closed. */
@@ -49,8 +49,8 @@ const answeringByConnection = new WeakMap<Connection, Answering>()
  * complete one answer they count for the next one too, but these are few.
  */
 function answeringOn(connection: Connection): Answering {
-  const found = answeringByConnection.get(connection)
-  if (found !== undefined) return found
+  const existing = answeringByConnection.get(connection)
+  if (existing !== undefined) return existing
   const answering: Answering = { waiting: new Set(), bytes: 0 }
   answeringByConnection.set(connection, answering)
   connection.stream.on('data', ({ length }: Buffer) => {

@@ -55,15 +55,15 @@ export function* readFundingRates(query: FundingRatesQuery): Query<FundingRates 
   if (last - first >= BigInt(MAX_RATE_BUCKETS)) return none
   const { ids, ...page } = yield* readMarketPage(query.page)
   const markets: FundingRates['markets'] = []
-  const found = { buckets: 0, periods: 0 }
+  const read = { buckets: 0, periods: 0 }
   for (const marketId of ids) {
-    if (found.buckets >= MAX_PAGE_BUCKETS || found.periods >= MAX_PAGE_PERIODS)
+    if (read.buckets >= MAX_PAGE_BUCKETS || read.periods >= MAX_PAGE_PERIODS)
       return { ...none, ...page, markets, more: true, isTooLong: false }
     const buckets =
       start < end ? yield* readRateBuckets(marketId, first * length, (last + 1n) * length, length) : []
     markets.push({ marketId, buckets })
-    found.buckets += buckets.length
-    for (const { count } of buckets) found.periods += count
+    read.buckets += buckets.length
+    for (const { count } of buckets) read.periods += count
   }
   return { ...none, ...page, markets, isTooLong: false }
 }
@@ -74,8 +74,8 @@ function* readRateBuckets(marketId: string, from: bigint, to: bigint, length: bi
   yield* readEndedPeriods(marketId, range, ({ end, paid }) => {
     if (paid === null) return
     const start = indexAt(end, length) * length
-    const known = sums.get(start) ?? { count: 0, sum: ZERO }
-    sums.set(start, { count: known.count + 1, sum: add(known.sum, paid.rate) })
+    const bucket = sums.get(start) ?? { count: 0, sum: ZERO }
+    sums.set(start, { count: bucket.count + 1, sum: add(bucket.sum, paid.rate) })
   })
   return [...sums]
     .map(([start, { count, sum }]) => ({ start, count, sumOfRates: textOfDecimal(sum) }))

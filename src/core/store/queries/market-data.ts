@@ -57,9 +57,9 @@ export const NO_PERIODS: LatestPeriods = { latest: null, startHeight: 0n, paid: 
 export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> {
   const markets = new Map<string, LatestPeriods>()
   for (const [marketId, which, startHeight, ...period] of rows) {
-    const known = markets.get(String(marketId)) ?? NO_PERIODS
-    const found = which === 'paid' ? { paid: period } : { latest: period, startHeight: BigInt(startHeight!) }
-    markets.set(String(marketId), { ...known, ...found })
+    const periods = markets.get(String(marketId)) ?? NO_PERIODS
+    const added = which === 'paid' ? { paid: period } : { latest: period, startHeight: BigInt(startHeight!) }
+    markets.set(String(marketId), { ...periods, ...added })
   }
   return markets
 }

@@ -49,9 +49,9 @@ export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => 
   /** The edges of a piece; null if they are too long, so that the page ends before it. */
   function readUnlessTooLong(piece: PageQuery): ReadEdges | null {
     try {
-      const found = read(piece)
-      const fits = bytes + found.edges.end - found.edges.start <= MAX_PAGE_BYTES
-      return fits || pieces.length === 0 ? found : null
+      const rows = read(piece)
+      const fits = bytes + rows.edges.end - rows.edges.start <= MAX_PAGE_BYTES
+      return fits || pieces.length === 0 ? rows : null
     } catch (error) {
       if (pieces.length === 0 || !isTooLong(error)) throw error
       return null

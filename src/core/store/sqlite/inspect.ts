@@ -70,18 +70,18 @@ export function checkSqlite(path: string): DatabaseCheck {
 function schemaProblems(connection: Connection, notes: string[]): string[] {
   const READ = `
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
-  const found = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
+  const stored = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
   using fresh = new DatabaseSync(':memory:')
   for (const step of SQLITE_SCHEMA.steps) fresh.exec(step)
   const expected = fresh.prepare(READ).all() as SchemaObject[]
   const problems: string[] = []
   for (const { type, name, sql } of expected) {
-    const object = found.find((other) => other.name === name)
+    const object = stored.find((other) => other.name === name)
     if (object === undefined) problems.push(`the schema: ${type} ${name} is missing`)
     else if (withoutLayout(object.sql) !== withoutLayout(sql))
       problems.push(`the schema: ${type} ${name} differs from this version's`)
   }
-  for (const { type, name } of found) {
+  for (const { type, name } of stored) {
     // An index that someone has added changes no row.
     if (type === 'index' || expected.some((other) => other.name === name)) continue
     if (type === 'table') notes.push(`the schema: table ${name} does not belong to Lyra`)

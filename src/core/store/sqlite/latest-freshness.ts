@@ -14,7 +14,7 @@ export class LatestFreshness {
   /** Number of commits that record no changes: they are not Lyra's, and may have changed anything. */
   #foreignCommits = 0
   /** For each version returned, the number of these commits at that time. */
-  readonly #givenAfter = new WeakMap<StoreVersion, number>()
+  readonly #foreignCommitsAt = new WeakMap<StoreVersion, number>()
 
   /** The state, if it was read in this round of the event loop: it is right for all that arrived before. Otherwise null. */
   recent(since: StoreVersion): Freshness | null {
@@ -35,18 +35,18 @@ export class LatestFreshness {
       this.#keepForThisRound()
       return last.unchanged
     }
-    const found = runSqliteQuery(connection, readFreshness(since))
+    const freshness = runSqliteQuery(connection, readFreshness(since))
     const isForeign =
       last?.connection === connection &&
       last.dataVersion !== dataVersion &&
-      found.version.version === last.unchanged.version.version
+      freshness.version.version === last.unchanged.version.version
     if (isForeign) this.#foreignCommits++
-    const version = { ...found.version }
-    const isKnown = since !== null && this.#givenAfter.get(since) === this.#foreignCommits
-    this.#givenAfter.set(version, this.#foreignCommits)
-    this.#last = { connection, dataVersion, unchanged: { ...found, version, changed: [] } }
+    const version = { ...freshness.version }
+    const isKnown = since !== null && this.#foreignCommitsAt.get(since) === this.#foreignCommits
+    this.#foreignCommitsAt.set(version, this.#foreignCommits)
+    this.#last = { connection, dataVersion, unchanged: { ...freshness, version, changed: [] } }
     this.#keepForThisRound()
-    return { ...found, version, changed: isKnown ? found.changed : null }
+    return { ...freshness, version, changed: isKnown ? freshness.changed : null }
   }
 
   #keepForThisRound(): void {

@@ -23,12 +23,12 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const { market, span } = located
   const scans = pageScans(query, span, market)
   const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
-  const found =
+  const rows =
     query.edges === undefined
       ? readPageRows(connection, query, scans.page)
       : { rows: [], ...(pauses ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
   return {
-    ...found,
+    ...rows,
     hasRowsAtOrBefore: scans.atOrBefore !== null && exists(connection, scans.atOrBefore),
     ...state,
   }
@@ -39,9 +39,9 @@ export function readLines(connection: Connection, query: LinesQuery): Lines {
   const { resource, selection, limit, cursors } = query
   const none = { text: new Uint8Array(), count: 0 }
   if (selectsNothing(resource, selection)) return none
-  const found = runSqliteQuery(connection, locateRows(resource, selection))
-  if (found === null) return none
-  const statement = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
+  const located = runSqliteQuery(connection, locateRows(resource, selection))
+  if (located === null) return none
+  const statement = linesStatement(pageScans(query, located.span, located.market).page, limit, cursors)
   const { bytes, count } = readWritten(connection, statement)
   return { text: bytes, count }
 }

@@ -98,8 +98,8 @@ class Moves {
   readonly #positions = new Map<string, { party: Party; position: EventPosition }>()
 
   add(party: Party, position: EventPosition): void {
-    const known = this.#positions.get(party.key)
-    this.#positions.set(party.key, { party, position: latest(position, known?.position) })
+    const before = this.#positions.get(party.key)
+    this.#positions.set(party.key, { party, position: latest(position, before?.position) })
   }
 
   of(party: Party): EventPosition | undefined {
@@ -190,12 +190,12 @@ class Provisions {
   }
 
   #ofParty({ party: { key }, position }: Provision): ProviderProvisions {
-    let known = this.#byParty.get(key)
-    if (known === undefined) {
-      known = { byId: new Map(), shown: 0, latest: position }
-      this.#byParty.set(key, known)
+    let provisions = this.#byParty.get(key)
+    if (provisions === undefined) {
+      provisions = { byId: new Map(), shown: 0, latest: position }
+      this.#byParty.set(key, provisions)
     }
-    return known
+    return provisions
   }
 }
 

@@ -25,8 +25,7 @@ export function createRateLimiter(perSecond: number): RateLimiter {
   const burst = perSecond * BURST_SECONDS
   const buckets = new Map<string, { tokens: number; atMs: number }>()
   return (address, nowMs) => {
-    const known = buckets.get(address)
-    const bucket = known ?? { tokens: burst, atMs: nowMs }
+    const bucket = buckets.get(address) ?? { tokens: burst, atMs: nowMs }
     bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) / 1000) * perSecond)
     bucket.atMs = nowMs
     const allowed = bucket.tokens >= 1

@@ -65,11 +65,11 @@ export class RequestTaker {
       answerPreflight(exchange)
       return undefined
     }
-    const found = findRoute(pathOf(target))
-    const hasRoute = !(found instanceof ApiError)
+    const match = findRoute(pathOf(target))
+    const hasRoute = !(match instanceof ApiError)
     if (hasRoute) {
-      exchange.route = found.route
-      exchange.pathId = found.pathId
+      exchange.route = match.route
+      exchange.pathId = match.pathId
     }
     if (!isUnlimited(exchange)) exchange.limits = countRequest(exchange.address)
     checkHead(request)
@@ -79,9 +79,9 @@ export class RequestTaker {
       exchange.send(204, { storeHead: exchanges.known.storeHead, headers: { allow: ALLOWED_METHODS } })
       return undefined
     }
-    if (!hasRoute) throw found
+    if (!hasRoute) throw match
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed()
-    return found.route.answer(exchange)
+    return match.route.answer(exchange)
   }
 
   /** Answers with an error, in turn with the answers of other errors. */

@@ -10,7 +10,7 @@ const MAX_BYTES = 512
  * Caches list elements by market and index in the list. Of the elements in a market's next event, 60% to 99% are the same,
  * and need not be checked again.
  */
-export class KnownElements {
+export class CachedElements {
   /** The length of the element in each slot; 0 if the slot is empty. */
   readonly #lengths = new Uint16Array(ELEMENT_SLOTS)
   /** {@link MAX_BYTES} for each slot, in one buffer: with separate copies, most of the garbage would be these. */
