@@ -45,10 +45,10 @@ export function createRouter(routes: readonly Route[]): FindRoute {
     const route = whole.get(decoded(path, decodeURI))
     if (route !== undefined) return { route, pathId: null }
     const cut = path.lastIndexOf('/') + 1
-    const found = withParameter.get(decoded(path.slice(0, cut), decodeURI))
-    if (found === undefined) return unknown(path)
+    const ofFolder = withParameter.get(decoded(path.slice(0, cut), decodeURI))
+    if (ofFolder === undefined) return unknown(path)
     const pathId = decoded(path.slice(cut), decodeURIComponent)
-    return found.isMissing?.(pathId) === true ? notFound() : { route: found, pathId }
+    return ofFolder.isMissing?.(pathId) === true ? notFound() : { route: ofFolder, pathId }
   }
 }
 

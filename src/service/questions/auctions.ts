@@ -40,9 +40,9 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
   ),
   check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), ...dateRangeOf(values) }),
   render: async (query, { reader }) => {
-    const found = await reader.read(() => readAuctions(query))
-    if (found === null) return null
-    const { storeHead, completeFrom, auctions } = found
+    const answer = await reader.read(() => readAuctions(query))
+    if (answer === null) return null
+    const { storeHead, completeFrom, auctions } = answer
     const node = {
       marketId: query.marketId,
       completeFrom: completeFrom.toString(),

@@ -70,6 +70,6 @@ function wholeRanges(
   start: bigint,
   end: bigint | null,
 ): InText<HeightRange>[] {
-  const asked = { from: start > first ? start : first, to: end === null ? height : end - 1n }
-  return without([asked], [...gaps, ...imported].sort(byFrom)).map(inText)
+  const range = { from: start > first ? start : first, to: end === null ? height : end - 1n }
+  return without([range], [...gaps, ...imported].sort(byFrom)).map(inText)
 }

@@ -151,8 +151,8 @@ export const coverageQuestion: Question<ContentsQuery> = {
   path: COVERAGE_PATH,
   parameters: COVERAGE_PARAMETERS,
   check: (values) => {
-    const given = values.get('marketId') as string | undefined
-    const marketId = given === undefined ? null : checkedId('marketId', given)
+    const market = values.get('marketId') as string | undefined
+    const marketId = market === undefined ? null : checkedId('marketId', market)
     const after = values.get('after') as string | undefined
     const rest = after === undefined ? { fromHeight: 0n, afterMarket: '' } : decodeCoverageCursor(after)
     if (rest === null) {

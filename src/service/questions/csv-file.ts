@@ -45,7 +45,7 @@ export function fileOptionsOf(values: ParameterValues, paging: readonly Paramete
 }
 
 /** An answer as a CSV file, or its refusal if there are more rows than it may have. */
-export function madeFile(
+export function fileAnswer(
   { name, times }: FileOptions & { name: string },
   columns: readonly FileColumn[],
   { rows, more }: { rows: readonly (readonly CellValue[])[]; more: boolean },

@@ -1,7 +1,7 @@
 import { fundingEstimate } from '#core/resources/funding-estimates'
 import { readEstimate } from '#core/store/queries/market-data'
 import { cellsOfNode, columnsOfFields } from '../formats/columns.ts'
-import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { nullable, objectOf, reference } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { type Question, renderedBody } from './question.ts'
@@ -22,12 +22,12 @@ export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOpt
   parameters: [],
   check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), file: fileOptionsOf(values, []) }),
   render: async ({ marketId, file }, { reader }) => {
-    const found = await reader.read(() => readEstimate(marketId))
-    if (found === null) return null
-    const { estimate, storeHead, version } = found
+    const answer = await reader.read(() => readEstimate(marketId))
+    if (answer === null) return null
+    const { estimate, storeHead, version } = answer
     if (file === null) return renderedBody({ fundingEstimate: estimate }, storeHead, version)
     const rows = estimate === null ? [] : [cellsOfNode(fundingEstimate.fields, estimate)]
-    return madeFile({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, found)
+    return fileAnswer({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, answer)
   },
   workload: () => ({ queue: 'report' }),
   sourceOf: () => 'the next commit',

@@ -3,7 +3,7 @@ import type { Resource } from '#core/model/resource'
 import { textCursor } from '#core/model/text-cursor'
 import { marketSummaries } from '#core/resources/market-summaries'
 import { type FundingRatesQuery, MAX_RATE_BUCKETS, readFundingRates } from '#core/store/queries/funding-rates'
-import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { listOf, named, objectOf, pageSchema, valueSchema } from './node-schemas.ts'
 import { pageBody } from './page-body.ts'
 import { type CheckedPage, pageRequest } from './page-request.ts'
@@ -99,7 +99,7 @@ export const fundingRatesQuestion: Question<CheckedRates> = {
       const rows = markets.flatMap(({ marketId, buckets }) =>
         buckets.map(({ start, count, sumOfRates }) => [marketId, `${start}`, `${count}`, sumOfRates]),
       )
-      return madeFile({ name: LIST.name, ...checked.file }, RATE_COLUMNS, { rows, more }, rates)
+      return fileAnswer({ name: LIST.name, ...checked.file }, RATE_COLUMNS, { rows, more }, rates)
     }
     const rows = markets.map(({ marketId, buckets }) => {
       const shown = buckets.map(({ start, ...sums }) => ({ start: start.toString(), ...sums }))

@@ -2,7 +2,7 @@ import { marketSummaries } from '#core/resources/market-summaries'
 import { MarketSummaries } from '#core/store/queries/market-summaries'
 import type { Reader } from '#core/store/store'
 import { exportTableOf } from '../formats/columns.ts'
-import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { pageQuestion } from './page.ts'
 import { pageBody } from './page-body.ts'
 import type { CheckedPage } from './page-request.ts'
@@ -36,7 +36,12 @@ export const marketSummariesQuestion: Question<CheckedSummaries> = {
     if (storeHead === null) return null
     if (file === null) return renderedBody(pageBody(query, page), storeHead, version)
     const rows = page.rows.map((row) => cells(row, query.selection))
-    return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { storeHead, version })
+    return fileAnswer(
+      { name: marketSummaries.name, ...file },
+      columns,
+      { rows, more },
+      { storeHead, version },
+    )
   },
   workload: () => ({ queue: 'report' }),
   sourceOf: () => 'the next commit',

@@ -1,7 +1,7 @@
 import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
 import { type PositionFundingQuery, readPositionFunding } from '#core/store/queries/position-funding'
-import { type FileColumn, type FileOptions, fileOptionsOf, MAX_FILE_ROWS, madeFile } from './csv-file.ts'
+import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf, MAX_FILE_ROWS } from './csv-file.ts'
 import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
 import { DEFAULT_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
@@ -101,10 +101,10 @@ const PAID_PERIOD_COLUMNS: readonly FileColumn[] = [
 
 const PAGING = POSITION_PARAMETERS.filter(({ name }) => name === AFTER || name === FIRST)
 
-type AskedFunding = PositionFundingQuery & { file: FileOptions | null }
+type CheckedFunding = PositionFundingQuery & { file: FileOptions | null }
 
 /** Funding payments of a position on a market over a time range. */
-export const positionFundingQuestion: Question<AskedFunding> = {
+export const positionFundingQuestion: Question<CheckedFunding> = {
   path: '/api/v2/position-funding/:marketId',
   parameters: POSITION_PARAMETERS,
   check: (values, pathId) => {
@@ -125,10 +125,10 @@ export const positionFundingQuestion: Question<AskedFunding> = {
     }
   },
   render: async (query, { reader }) => {
-    const found = await reader.read(() => readPositionFunding(query))
-    if (found === null) return null
+    const answer = await reader.read(() => readPositionFunding(query))
+    if (answer === null) return null
     const { marketId, units } = query
-    const { storeHead, version, totals, payments, more } = found
+    const { storeHead, version, totals, payments, more } = answer
     const shown = payments.map((payment) => ({
       seq: payment.seq.toString(),
       end: payment.end.toString(),
@@ -137,7 +137,12 @@ export const positionFundingQuestion: Question<AskedFunding> = {
     }))
     if (query.file !== null) {
       const rows = shown.map(({ seq, end, fundingRate, amount }) => [seq, end, fundingRate, amount])
-      return madeFile({ name: 'positionFunding', ...query.file }, PAID_PERIOD_COLUMNS, { rows, more }, found)
+      return fileAnswer(
+        { name: 'positionFunding', ...query.file },
+        PAID_PERIOD_COLUMNS,
+        { rows, more },
+        answer,
+      )
     }
     const last = payments.at(-1)
     const node = {

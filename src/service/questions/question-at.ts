@@ -1,9 +1,13 @@
 import type { Question } from './question.ts'
 import { QUESTIONS } from './questions.ts'
 
-/** The question of a path. @throws {TypeError} if there is none. */
+/**
+ * The question of a path.
+ *
+ * @throws {TypeError} if there is none.
+ */
 export function questionAt(path: string): Question {
-  const found = QUESTIONS.find((question) => question.path === path)
-  if (found === undefined) throw new TypeError(`there is no question ${path}`)
-  return found
+  const question = QUESTIONS.find((one) => one.path === path)
+  if (question === undefined) throw new TypeError(`there is no question ${path}`)
+  return question
 }

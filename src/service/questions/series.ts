@@ -6,7 +6,7 @@ import { filterOf } from '#core/model/filters'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { MAX_TOUCHED_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/queries/series'
 import { invalidParameter } from '../http/errors.ts'
-import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { listOf, named, objectOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
@@ -138,21 +138,21 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
     }
   },
   render: async (query, { reader }) => {
-    const found = await reader.read(() => readSeries(query))
-    if (found === null) return null
-    const { storeHead, series, tooShort } = found
+    const answer = await reader.read(() => readSeries(query))
+    if (answer === null) return null
+    const { storeHead, series, tooShort } = answer
     if (tooShort === null) {
       if (query.file === null) return renderedBody(seriesBody(query.marketId, series), storeHead, null)
       const rows = series === null ? [] : seriesRows(series)
-      return madeFile(
+      return fileAnswer(
         { name: 'series', ...query.file },
         BUCKET_COLUMNS,
         { rows, more: false },
         { storeHead, version: null },
       )
     }
-    const asked = 'interval' in query.by ? query.by.interval : ''
-    const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_TOUCHED_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
+    const interval = 'interval' in query.by ? query.by.interval : ''
+    const refusal = `parsing field "interval": interval is "${interval}", too short for this range: at most ${MAX_TOUCHED_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
     return { ...renderedBody({}, storeHead, null), refusal }
   },
   workload: () => ({ queue: 'report' }),

@@ -236,9 +236,9 @@ async function eventOfPoint(
   if (!isWithin(store.imported, block) || !isWithin(files.fromEvents, block)) return null
   const last = nearestInt64(BigInt(timestamp!) + MICROSECOND - 1n).toString()
   const range = { after: [market!, source!, timestamp!], upTo: [market!, source!, last] }
-  const found = await allRows(files.reader, table, range)
+  const rows = await allRows(files.reader, table, range)
   // The last event in the block, or one that was repeated in a later block.
-  const events = found
+  const events = rows
     .map((row) => ({ row, event: namedRow(table, row) }))
     .filter(({ event }) => event.seq === seq && BigInt(event.height!) >= block)
     .sort((a, b) => (isBefore(positionOfRow(a.event), positionOfRow(b.event)) ? -1 : 1))

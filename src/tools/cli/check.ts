@@ -88,7 +88,7 @@ function describeCheck(
     const ranges = describeRanges(compared.heights, SHOWN_RANGES)
     lines.push(`${sum(compared.rows)} rows match the event files, over ${ranges}`)
   }
-  const found = problems.count === 0 ? 'No' : count(problems.count)
-  lines.push(`${found} ${problems.count === 1 ? 'problem' : 'problems'} found.`)
+  const number = problems.count === 0 ? 'No' : count(problems.count)
+  lines.push(`${number} ${problems.count === 1 ? 'problem' : 'problems'} found.`)
   return lines.join('\n')
 }

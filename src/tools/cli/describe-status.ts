@@ -31,8 +31,8 @@ export function describeStatus(report: StatusReport): string {
     const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
     const named = writer === null ? 'another process' : `process ${writer.process} on ${writer.host}`
-    const known = hasWriter ? printable(named) : 'none'
-    entries.push(['writer', hasWriter === null ? 'not known' : known])
+    const holder = hasWriter ? printable(named) : 'none'
+    entries.push(['writer', hasWriter === null ? 'not known' : holder])
     const faults = store.cluster === undefined ? [] : describeCluster(store.cluster, { withAddresses: true })
     entries.push(...faults.map((fault): [string, string] => ['cluster', printable(fault)]))
   }

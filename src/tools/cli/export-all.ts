@@ -59,13 +59,13 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
  * @throws {InvalidSettingError} if none is named, and for options of a single resource.
  */
 function outputFolder({ out, format }: ExportCommandOptions, command: Command): string {
-  const given = (name: string) => command.getOptionValueSource(name) === 'cli'
-  const foreign = OF_ONE.find(given)
+  const isSet = (name: string) => command.getOptionValueSource(name) === 'cli'
+  const foreign = OF_ONE.find(isSet)
   if (foreign !== undefined) {
     const flag = `--${wordsOfName(foreign, '-')}`
     throw new InvalidSettingError(`${flag} applies to one resource only; omit it with all`)
   }
-  if (given('format') && format !== 'parquet')
+  if (isSet('format') && format !== 'parquet')
     throw new InvalidSettingError(`--format ${format} cannot be used with all, which writes Parquet`)
   if (out === undefined) throw new InvalidSettingError('all: --out DIR is required, the folder to write to')
   return out

@@ -63,8 +63,8 @@ const PLACEHOLDERS: Record<Filter['type'], string> = {
 
 /** The options that apply to a resource. */
 function restrictionsOf(resource: Resource): Restriction[] {
-  const taken = [resource.scope, ...parametersOf(resource).map(({ name }) => name)]
-  return RESTRICTIONS.filter(({ name }) => taken.includes(name)).map(({ option }) => option)
+  const parameters = [resource.scope, ...parametersOf(resource).map(({ name }) => name)]
+  return RESTRICTIONS.filter(({ name }) => parameters.includes(name)).map(({ option }) => option)
 }
 
 /** The names of the resources that take an option, for its help. */

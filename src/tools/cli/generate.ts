@@ -140,15 +140,15 @@ async function generate({
     if (speed !== undefined)
       throw new GenerateOptionError('--speed is that of a recording: it needs --replay')
     if (blocks === undefined) throw new GenerateOptionError('--blocks or --replay is missing')
-    const made = resolveOptions({ ...options, blocks })
+    const resolved = resolveOptions({ ...options, blocks })
     if (upgrade !== undefined && blocks < 2)
       throw new GenerateOptionError('--upgrade needs a block after it: give --blocks 2 or more')
-    if (upgrade !== undefined) checkInteger('upgrade', upgrade, made.start, made.start + blocks - 2)
-    if (dial === undefined) await writeTo(process.stdout, made, signal)
+    if (upgrade !== undefined) checkInteger('upgrade', upgrade, resolved.start, resolved.start + blocks - 2)
+    if (dial === undefined) await writeTo(process.stdout, resolved, signal)
     else {
       const now = Math.floor(Date.now() / 1000) - MOST_AHEAD_SECONDS
       await sendTo(dial, { ...core, speed: 1 }, signal, async (send) => {
-        for (const block of generateBlocks(made, now)) {
+        for (const block of generateBlocks(resolved, now)) {
           if (signal.aborted) return
           await send(block)
         }

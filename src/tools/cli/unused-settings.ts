@@ -20,14 +20,14 @@ export function unusedSettings(command: Command, { listen, forward, paths }: Ser
   }
   const unused = NEEDED_SETTINGS.filter(([setting, , needs]) => {
     const source = command.getOptionValueSource(setting)
-    const isGiven = source === 'default' ? command.opts()[setting] === true : source !== undefined
-    return isGiven && isOff[needs as keyof typeof isOff]
+    const isSet = source === 'default' ? command.opts()[setting] === true : source !== undefined
+    return isSet && isOff[needs as keyof typeof isOff]
   })
   // A flag's variable is only in its description, because it accepts more values than commander would allow.
-  const known = command.options.map(
+  const names = command.options.map(
     ({ envVar, description }) => envVar ?? /\(env: (\w+)\)$/.exec(description)?.[1],
   )
-  const unknown = Object.keys(process.env).filter((name) => name.startsWith('LYRA_') && !known.includes(name))
+  const unknown = Object.keys(process.env).filter((name) => name.startsWith('LYRA_') && !names.includes(name))
   return [
     ...unused.map(([, flag, needs]) => `${flag} has no effect without ${needs}`),
     ...unknown.map((name) => `${name} is no setting of lyra serve; see lyra serve --help`),

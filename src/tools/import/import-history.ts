@@ -125,7 +125,7 @@ class HistoryImport {
     const before = this.#before
     const wanted = this.#coverage.lowestWanted(ends.from)
     // Includes the store's last block, whose time distinguishes networks with the same chain id.
-    const from = isKnown(before, ends) ? Math.min(wanted, Number(before.height)) : wanted
+    const from = hasEndIn(before, ends) ? Math.min(wanted, Number(before.height)) : wanted
     if (from > ends.from) {
       const last = Math.min(from - 1, ends.to)
       this.#coverage.passOver(BigInt(ends.from), BigInt(last))
@@ -242,7 +242,8 @@ function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
   return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]
 }
 
-const isKnown = (store: Coverage | null, { from, to }: { from: number; to: number }): store is Coverage =>
+/** Whether the last block of a store lies between two heights. */
+const hasEndIn = (store: Coverage | null, { from, to }: { from: number; to: number }): store is Coverage =>
   store !== null && store.height >= BigInt(from) && store.height <= BigInt(to)
 
 /**

@@ -83,9 +83,9 @@ export async function openPostgresSource(
   try {
     await database.open()
     for (const text of SETTINGS) await database.rows(text)
-    const known = await readTableColumns(database)
+    const tableColumns = await readTableColumns(database)
     for (const query of NEEDED_TABLES) {
-      const missing = missingPartOf(known, query)
+      const missing = missingPartOf(tableColumns, query)
       if (missing === null) continue
       throw new ImportError(
         `${name}: not the database of a Vega data node: it has no ${missing}. Name its database; ?options=-csearch_path%3DSCHEMA selects a schema other than public`,
@@ -103,7 +103,7 @@ export async function openPostgresSource(
       needs = besides?.query,
     }: TableQuery): string | null => {
       const by = besides === undefined ? [] : [besides.by]
-      const missing = missingPartOf(known, { table, columns: [...columns, BLOCK_TIME, ...by] })
+      const missing = missingPartOf(tableColumns, { table, columns: [...columns, BLOCK_TIME, ...by] })
       if (missing !== null) return `${name} has no ${missing}`
       return needs === undefined ? null : whyUnreadable(needs)
     }
@@ -218,13 +218,13 @@ async function* readHistory(
   const fetched = hasLists ? await fetchedRowsOf(database, query) : FETCHED_ROWS
   for await (const rows of database.readByCursor(table, text, fetched)) {
     countRead(rows, progress)
-    const found: HistoryRow[] = []
+    const ofBlocks: HistoryRow[] = []
     for (const row of rows) {
       const height = row.pop()
-      if (height != null) found.push({ height: Number(height), row })
+      if (height != null) ofBlocks.push({ height: Number(height), row })
       else if (!isInState) progress.withoutBlock++
     }
-    if (found.length > 0) yield found
+    if (ofBlocks.length > 0) yield ofBlocks
   }
 }
 

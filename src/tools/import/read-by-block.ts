@@ -16,14 +16,14 @@ const FIELD_BYTES = 32
  * @throws {ImportError} if the block has too many rows.
  */
 export async function takeRows(queue: RowQueue<HistoryRow>, height: number): Promise<SourceRow[]> {
-  const found: SourceRow[] = []
+  const rows: SourceRow[] = []
   let bytes = 0
   for (;;) {
     const next = queue.head() ?? (await queue.next())
-    if (next === null || next.height > height) return found
+    if (next === null || next.height > height) return rows
     queue.drop()
     if (next.height < height) continue
-    found.push(next.row)
+    rows.push(next.row)
     bytes += next.row.reduce((sum, field) => sum + FIELD_BYTES + (field?.length ?? 0), ROW_BYTES)
     if (bytes > MAX_ROWS_BYTES) {
       throw new ImportError(

@@ -21,19 +21,19 @@ type SegmentPaths = { paths: string[]; foreign: string[] }
  * @throws {ImportError} for a folder without segments, and if there is no file.
  */
 export function findSegments(sources: readonly string[]): SegmentPaths {
-  const found: SegmentPaths = { paths: [], foreign: [] }
+  const segments: SegmentPaths = { paths: [], foreign: [] }
   for (const path of sources) {
     try {
       if (!statSync(path).isDirectory()) {
-        found.paths.push(path)
+        segments.paths.push(path)
         continue
       }
-      const before = found.paths.length
+      const before = segments.paths.length
       for (const name of readdirSync(path).sort()) {
-        const list = parseSegmentName(name) === null ? found.foreign : found.paths
+        const list = parseSegmentName(name) === null ? segments.foreign : segments.paths
         list.push(join(path, name))
       }
-      if (found.paths.length === before) {
+      if (segments.paths.length === before) {
         throw new ImportError(
           `${path}: contains no segment (CHAIN-VERSION-FROM-TO.zip). \`data-node network-history copy ID FILE\` writes them`,
         )
@@ -42,7 +42,7 @@ export function findSegments(sources: readonly string[]): SegmentPaths {
       throw explainPathError(path, error)
     }
   }
-  return found
+  return segments
 }
 
 /**

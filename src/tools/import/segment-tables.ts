@@ -13,9 +13,9 @@ const MAX_HEADER_LINES = 1_000
 
 function sharedHeader(header: string[]): string[] {
   const text = header.join('\0')
-  const known = HEADER_LINES.get(text)
-  if (known === undefined && HEADER_LINES.size < MAX_HEADER_LINES) HEADER_LINES.set(text, header)
-  return known ?? header
+  const shared = HEADER_LINES.get(text)
+  if (shared === undefined && HEADER_LINES.size < MAX_HEADER_LINES) HEADER_LINES.set(text, header)
+  return shared ?? header
 }
 
 /** The header lines of the tables, by entry. */

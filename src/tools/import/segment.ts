@@ -98,9 +98,9 @@ class SegmentTables {
   /** Why a table cannot be read; null if it can. */
   whyUnreadable(query: TableQuery): string | null {
     const entry = entryOf(query)
-    const known = this.#columns.get(entry)
-    if (known === undefined) return `${this.#path} has no entry ${entry}`
-    const missing = columnsOf(query).find((column) => !known.includes(column))
+    const columns = this.#columns.get(entry)
+    if (columns === undefined) return `${this.#path} has no entry ${entry}`
+    const missing = columnsOf(query).find((column) => !columns.includes(column))
     if (missing !== undefined) return `${this.#path}: ${entry} has no column ${missing}`
     const needed = query.needs ?? query.besides?.query
     return needed === undefined ? null : this.whyUnreadable(needed)
@@ -108,8 +108,8 @@ class SegmentTables {
 
   /** Reads a table, and calls `onRow` with each of its rows. Yields after each piece of the file. */
   read(query: TableQuery, onRow: (textOf: TextOf) => void): AsyncGenerator<void, void, undefined> {
-    const known = this.#columns.get(entryOf(query))!
-    const indexes = columnsOf(query).map((column) => known.indexOf(column))
+    const columns = this.#columns.get(entryOf(query))!
+    const indexes = columnsOf(query).map((column) => columns.indexOf(column))
     return readEntryRows(this.#path, this.#zip, entryOf(query), this.#options, (row) =>
       onRow((column) => row.field(indexes[column]!)),
     )

@@ -170,7 +170,7 @@ const isUpgrade = isObject({
 })
 
 /** The counted rows of a resource, or of one of its markets. */
-const isHeld = isObject({
+const isCount = isObject({
   marketId: orNone(isText),
   count: isInteger,
   atBlock: orNone(isInteger),
@@ -190,7 +190,7 @@ const isCoverage = isObject({
   next: orNull(isText),
   prunedBefore: orNone(isObject({ timestamp: orNone(isInteger), height: orNone(isInteger) })),
   ...Object.fromEntries(
-    RESOURCES.map(({ name }) => [name, (held: unknown) => [held ?? []].flat().every(isHeld)]),
+    RESOURCES.map(({ name }) => [name, (counts: unknown) => [counts ?? []].flat().every(isCount)]),
   ),
 })
 

@@ -108,9 +108,9 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
       period = { seq, first: new Map() }
       this.#periods.set(marketId, period)
     }
-    const known = period.first.get(group)
-    if (known !== undefined) {
-      known.further++
+    const listed = period.first.get(group)
+    if (listed !== undefined) {
+      listed.further++
       return
     }
     const first = {

@@ -67,8 +67,8 @@ export class PeriodPayments {
       const rounding = ofInteger(BigInt(this.#count))
       const least = subtract(owed, rounding)
       if (compareDecimals(sum, rounding) > 0 || compareDecimals(sum, least) < 0) {
-        const known = owed.digits === 0n ? '0' : `0 to ${textOfDecimal(owed)}, which the network owes`
-        const expected = `${known}, or up to ${this.#count} apart for rounding`
+        const limits = owed.digits === 0n ? '0' : `0 to ${textOfDecimal(owed)}, which the network owes`
+        const expected = `${limits}, or up to ${this.#count} apart for rounding`
         values.push({ name: 'sum of payments and losses', sent: textOfDecimal(sum), expected })
       }
       if (payment !== null && parseDecimal(payment)?.digits === 0n && this.#others > 0)
@@ -112,16 +112,16 @@ export async function verifyStoredPayments(
     }
   }
   if (periods.size === 0) return
-  const known = new Map<bigint, string | null>()
+  const paymentOf = new Map<bigint, string | null>()
   for (const row of await allRows(reader, PERIODS, rowsUnder(marketId), signal)) {
     const { seq, funding_payment } = namedRow(PERIODS, row)
-    known.set(BigInt(seq!), funding_payment!)
+    paymentOf.set(BigInt(seq!), funding_payment!)
   }
   for (const [seq, period] of periods) {
     const { height } = period.first.position
     const gap = stream.gaps[firstGapFrom(stream.gaps, height)]
     const isIn = gap !== undefined && gap.from <= height
     const doubt = !isIn ? null : gap.kind === 'imported' ? 'imported' : 'events missing'
-    period.judge(tally, known.get(seq) ?? null, doubt)
+    period.judge(tally, paymentOf.get(seq) ?? null, doubt)
   }
 }

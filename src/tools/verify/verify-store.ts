@@ -75,9 +75,9 @@ async function storedParameters(reader: TableReader): Promise<ParameterSource> {
     }
   }
   return (marketId, position) => {
-    const known = markets.get(marketId)
-    if (known === undefined) return null
-    return { parameters: known.parameters, mayHaveChanged: isBefore(position, known.from) }
+    const market = markets.get(marketId)
+    if (market === undefined) return null
+    return { parameters: market.parameters, mayHaveChanged: isBefore(position, market.from) }
   }
 }
 
