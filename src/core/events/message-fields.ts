@@ -21,8 +21,11 @@ function messageField<Value>(
 
 /** A text; `""` if it is absent. */
 export const textField = (field: number) => messageField(bytesOf(field), '', (reader) => reader.text())
+/** An unsigned 64-bit integer; 0 if it is absent. */
 export const uint64Field = (field: number) => messageField(uint(field), 0n, (reader) => reader.uint64())
+/** A signed 64-bit integer; 0 if it is absent. */
 export const int64Field = (field: number) => messageField(uint(field), 0n, (reader) => reader.int64())
+/** A boolean; false if it is absent. */
 export const boolField = (field: number) =>
   messageField(uint(field), false, (reader) => reader.uint32() !== 0)
 

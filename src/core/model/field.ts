@@ -75,6 +75,7 @@ export const isStored = (form: Field['form']): form is StoredForm =>
 /** Whether a form is an object made of columns. */
 export const isObject = (form: Field['form']): form is ObjectForm =>
   typeof form === 'object' && 'object' in form
+/** Whether a form is a node of another operation. */
 export const isNodeOf = (form: Field['form']): form is NodeOf => typeof form === 'object' && 'nodeOf' in form
 /** The names of an enum, by number; null if the form is not an enum. */
 export const namesOf = (form: Field['form']): readonly string[] | null =>

@@ -146,6 +146,7 @@ const isLowerCase = (value: string) => value === value.toLowerCase()
 
 const isUpTo = (most: number) => (value: string) => /^\d+$/.test(value) && Number(value) <= most
 
+/** Any integer of 64 bits. */
 export const integer = columnType<bigint>('integer', 'int64', () => true)
 
 /** An integer of 0 or more. */

@@ -50,7 +50,7 @@ export type StoredData = {
   tables: readonly Table[]
 }
 
-/** Everything stored. Periods precede data points, whose series depend on them. */
+/** Everything stored, in the order of writing. */
 export const STORED: readonly StoredData[] = [
   {
     name: 'checkpoints',

@@ -132,6 +132,7 @@ export function addReadinessMetrics(
 /** The state of the ingestion in `/ready`: each part only if it applies. */
 export type StateReport = LiveReport & StandbyReport & UpgradeReport & ForwardReport
 
+/** The parts of the report that apply to an ingestion. */
 export function stateReport(ingestion: IngestionState): StateReport {
   return {
     ...liveReport(ingestion),

@@ -23,6 +23,7 @@ const decodeAuction = decoderOf<AuctionEvent>(
  */
 const NO_START = 0n
 
+/** The beginning or end of an auction, which is a row. */
 export const auctionProjection: Projection<AuctionEvent> = {
   kind: 'auction',
   numbers: [EVENT_KIND.auction],

@@ -12,6 +12,7 @@ const decodeCheckpoint = decoderOf<CheckpointEvent>(
   { hash: textField(1), blockHash: textField(2), atBlock: uint64Field(3) },
 )
 
+/** A checkpoint of the network, which is a row. */
 export const checkpointProjection: Projection<CheckpointEvent> = {
   kind: 'checkpoint',
   numbers: [EVENT_KIND.checkpoint],

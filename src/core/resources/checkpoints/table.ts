@@ -1,5 +1,6 @@
 import { defineTable, hash, integer, natural, positionColumns } from '../../model/table.ts'
 
+/** `at_block` is the height that the event names, `block_timestamp` the time of the block in which it arrived. */
 export const checkpointTable = defineTable({
   name: 'checkpoints',
   counted: 'checkpoints',

@@ -55,6 +55,7 @@ const decodeAnyLoss = decoderOf<FundingLossEvent & { type: number }>(
   { marketId: marketField(1), partyId: partyField(2), amount: textField(3), type: uint32Field(4) },
 )
 
+/** The payments of a period to all parties of a market: a row for each. */
 export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
   kind: 'funding-payments',
   numbers: [178],

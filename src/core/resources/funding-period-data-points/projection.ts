@@ -8,6 +8,7 @@ import { put } from '../../model/batch.ts'
 import type { Projection } from '../../model/projection.ts'
 import { dataPointTable } from './table.ts'
 
+/** A price from a source within a funding period, which is a row. */
 export const dataPointProjection: Projection<FundingPeriodDataPointEvent> = {
   kind: 'funding-period-data-point',
   numbers: [EVENT_KIND.fundingPeriodDataPoint],

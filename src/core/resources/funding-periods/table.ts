@@ -10,10 +10,7 @@ import {
   small,
 } from '../../model/table.ts'
 
-/**
- * The start is that of the earliest event, all else is from the latest one. Written before the points, whose series depend
- * on periods.
- */
+/** The start is that of the earliest event, all else is from the latest one. */
 export const fundingPeriodTable = defineTable({
   name: 'funding_periods',
   counted: 'fundingPeriods',

@@ -7,6 +7,7 @@ import { putAuctionEnd } from '../auctions/projection.ts'
 import { decodeAsset, decodeInstrument, faultOfAsset, faultOfInstrument } from './decode.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
 
+/** A market that is created or updated: its row, and that of its terms. */
 export const instrumentProjection: Projection<InstrumentEvent> = {
   kind: 'market',
   numbers: [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated],
@@ -51,6 +52,7 @@ export const instrumentProjection: Projection<InstrumentEvent> = {
   },
 }
 
+/** An asset, which instruments name as theirs for settlement: a row. */
 export const assetProjection: Projection<AssetEvent> = {
   kind: 'asset',
   numbers: [EVENT_KIND.asset],

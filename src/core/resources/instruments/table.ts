@@ -13,6 +13,7 @@ import {
   text,
 } from '../../model/table.ts'
 
+/** A market as of its latest event. */
 export const instrumentTable = defineTable({
   name: 'instruments',
   counted: 'instruments',
@@ -56,6 +57,7 @@ export const instrumentTermTable = defineTable({
   distribution: 'everywhere',
 })
 
+/** An asset as of its latest event. */
 export const assetTable = defineTable({
   name: 'assets',
   columns: {

@@ -24,6 +24,7 @@ const decodeEpoch = decoderOf<EpochEndEvent & { action: number }>(
   { seq: uint64Field(1), action: uint32Field(2) },
 )
 
+/** The end of an epoch, which makes rows of the market data and fees that follow it in its block. */
 export const epochEndProjection: Projection<EpochEndEvent> = {
   kind: 'epoch-end',
   numbers: [131],
@@ -36,17 +37,17 @@ export const epochEndProjection: Projection<EpochEndEvent> = {
    */
   project: (batch, { seq: epoch }, { height, index }, { timestamp, events }, at) => {
     const position = { height, event_index: index }
-    const found = new Map<string, { data: MarketDataEvent | null; fees: PaidFeesEvent | null }>()
+    const byMarket = new Map<string, { data: MarketDataEvent | null; fees: PaidFeesEvent | null }>()
     for (let next = at + 1; next < events.length; next++) {
       const { event } = events[next]!
       if (event.kind === 'epoch-end') break
       if (!isMarketData(event) && !(isPaidFees(event) && event.epoch === epoch)) continue
-      const own = found.get(event.marketId) ?? { data: null, fees: null }
+      const own = byMarket.get(event.marketId) ?? { data: null, fees: null }
       if (isMarketData(event)) own.data ??= event
       else own.fees ??= event
-      found.set(event.marketId, own)
+      byMarket.set(event.marketId, own)
     }
-    for (const [market_id, { data, fees }] of found) {
+    for (const [market_id, { data, fees }] of byMarket) {
       const shares = new Map(data?.feeShares.map((share) => [share.party, share.equityLikeShare]))
       const slas = new Map(data?.slas.map((sla) => [sla.party, sla]))
       const paid = new Map(fees?.paid.map(({ partyId, amount }) => [partyId, amount]))

@@ -12,6 +12,7 @@ const decodeFields = decoderOf<LiquidityProvisionEvent>(
   { provisionId: textField(1), partyId: partyField(2), marketId: marketField(5), status: uint32Field(11) },
 )
 
+/** A provision, whose status decides whether its party is listed. */
 export const provisionProjection: Projection<LiquidityProvisionEvent> = {
   kind: 'liquidity-provision',
   numbers: [EVENT_KIND.liquidityProvision],

@@ -13,6 +13,7 @@ import {
 /** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
 export const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 
+/** A provision as of its latest event. */
 export const provisionTable = defineTable({
   name: 'liquidity_provisions',
   counted: 'liquidityProvisions',
