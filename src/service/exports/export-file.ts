@@ -9,7 +9,7 @@ import type { ByteRange } from '../http/responses/ranges.ts'
 /** Bytes read at a time for a client. */
 const READ_BYTES = 64 * 1024
 
-/** No temporary file can be created or written, for want of disk space or rights. */
+/** A temporary file cannot be created or written: there is no disk space or no permission. */
 export class NoTemporaryFileError extends Error {
   constructor(cause: unknown) {
     super(`no temporary file in ${tmpdir()}: ${(cause as Error).message}`, { cause })
@@ -79,12 +79,12 @@ export class ExportFile {
     }
   }
 
-  /** Calls back when it is closed, since nobody retains it any more. */
+  /** Calls back once nobody retains the file any more, and it is closed. */
   whenUnused(callback: () => void): void {
     this.#onUnused = callback
   }
 
-  /** Whether a client reads it, too, besides its place in the cache. */
+  /** Whether a client reads it: somebody other than the cache retains it. */
   get isRead(): boolean {
     return this.#users > 1
   }

@@ -6,10 +6,10 @@ type Pace = Limits['exportPace']
 const SAMPLES = 60
 const COMPARED_SAMPLES = 30
 
-/** First samples of a measurement, in which the systems between fill their buffers: they say nothing of the reader. */
+/** First samples of a measurement that say nothing about the reader: the systems between fill their buffers. */
 const FILLING_SAMPLES = 1
 
-/** Samples after those without which a reader is not compared with others. */
+/** Further samples that a reader must have before it is compared with others. */
 const FEWEST_SAMPLES = 2
 
 /** The time between two samples, milliseconds. */

@@ -52,7 +52,7 @@ const OTHERWISE: Record<string, Partial<Parameter>> = {
   },
 }
 
-/** Whether a parameter belongs to pages alone: an export refuses it. */
+/** Whether only pages have a parameter: an export refuses it. */
 export const isOfPagesAlone = ({ name }: Pick<Parameter, 'name'>) => NOT_PAGED.includes(name)
 
 /**

@@ -68,7 +68,7 @@ function formatOf(values: ParameterValues, ending: ExportFormat | null): ExportF
       `parsing field "format": format is "${parameter}", but the address ends in .${ending}; leave one of them out`,
     )
   }
-  // `times` is checked with the format, wherever it is named.
+  // `times` is checked together with the format, whether the address or a parameter names that.
   if (ending !== null) values.set(name, ending)
   return ending ?? parameter ?? 'ndjson'
 }

@@ -13,10 +13,13 @@ import { ReadingPace, sampleInterval } from './export-pace.ts'
 const SHORTEN_INTERVAL_MS = 5_000
 const LOG_RETRY_SECONDS = 10
 
-/** When a client may retry if all slots are taken: by then many slow readers in them have been told from fast ones. */
+/** When a client may retry if all slots are taken: by then, slow readers have been distinguished from fast ones. */
 const SLOT_RETRY_SECONDS = 60
 
-/** For how many times the time of the least pace an address that was the slowest takes nobody's slot, and how many are kept. */
+/**
+ * How long an address whose export was ended as the slowest may take nobody's slot, as a multiple of the time of the least
+ * pace; and how many of these addresses are remembered.
+ */
 const SLOW_TIMES = 5
 const MAX_SLOW_ADDRESSES = 4_096
 
@@ -35,7 +38,7 @@ export type ExportOptions = {
 /** An export in progress. */
 export type RunningExport = {
   readonly address: string
-  /** The answer whose client is measured; null while a file is made, for which nobody is waited. */
+  /** The answer whose client is measured; null while a file is written, since no client reads it yet. */
   readonly response: ServerResponse | null
   readonly pace: ReadingPace
   /** Ends it, with the reason. */
@@ -47,8 +50,8 @@ export type RunningExport = {
  * slowly they may be read.
  *
  * An export that waits for its client costs its snapshot and one piece, so many may wait. Once all slots are taken, an
- * address without an export takes that of the slowest reader; not an address whose export was ended so itself a while
- * ago, or many slow readers would drive each other out, and everybody else.
+ * address without an export takes that of the slowest reader. An address may not if its own export was recently ended this way:
+ * slow readers would otherwise end each other's exports, and everybody else's.
  */
 export class RunningExports {
   readonly #options: ExportOptions
@@ -58,6 +61,7 @@ export class RunningExports {
   /** Files that are being sent. */
   readonly #files = new Set<RunningExport>()
   readonly #slowAddresses: LRUCache<string, true>
+  /** Bytes of the WAL beyond which the next export is ended. */
   #breakAt = LONG_WAL_BYTES
   #shortenedAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
@@ -106,7 +110,7 @@ export class RunningExports {
   }
 
   #watch(): void {
-    this.#timer ??= setInterval(() => this.#look(), sampleInterval(this.#options.leastPace))
+    this.#timer ??= setInterval(() => this.#measure(), sampleInterval(this.#options.leastPace))
   }
 
   end(ended: RunningExport): void {
@@ -145,7 +149,8 @@ export class RunningExports {
     return slowest
   }
 
-  #look(): void {
+  /** Measures all readers, and ends the exports of those that read too slowly. */
+  #measure(): void {
     const { bytesPerSecond, seconds } = this.#options.leastPace
     for (const { response, pace, stop } of [...this.#running, ...this.#files]) {
       const socket = response?.socket ?? null
@@ -160,6 +165,7 @@ export class RunningExports {
     this.#giveWayToWal()
   }
 
+  /** Size of the store's WAL; 0 if it has none. */
   #walBytes(): number {
     return this.#options.storeWal?.bytes() ?? 0
   }
@@ -183,9 +189,9 @@ export class RunningExports {
   }
 
   /**
-   * Ends an export if the WAL is too long, since its snapshot prevents the WAL from being emptied: that of the slowest
-   * reader, or else the oldest. One more is ended each time the WAL has grown by a part of the limit: until all are, it
-   * has at most doubled.
+   * Ends an export if the WAL is too long, since the export's snapshot prevents the WAL from being emptied: the export of the
+   * slowest reader, or else the oldest one. Another one is ended each time the WAL has grown by a part of the limit. When all
+   * have been ended, it has at most doubled.
    */
   #giveWayToWal(): void {
     const bytes = this.#walBytes()

@@ -11,7 +11,7 @@ import { type CutOffNotice, type FilesRead, readEventFiles } from '#core/records
 import { paymentRowsOf } from '#core/resources/funding-payments/projection'
 import type { VerifyFilter } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
-import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
+import { type GivenParameters, MarketParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { PeriodPayments } from './party-payments.ts'
 import { Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
@@ -49,102 +49,15 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
 
 /** Recalculates the TWAPs in event files, each from the events before it. One period of each market is in memory. */
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
-  const { input, method, filter, log, signal } = options
-  const tally = new Tally(filter)
-  const runs = new Map<string, MarketRun>()
-  const markets = new MarketParameters()
-  const parametersOf = withGiven((marketId) => markets.of(marketId), options.parameters ?? {})
-  let lastHeight: bigint | null = null
-  let isDamaged = false
-  /** Whether a left-out event of the block may have changed funding parameters. */
-  let mayMissParameters = false
-
-  const runOf = (marketId: string) =>
-    getOrInsert(runs, marketId, () => {
-      tally.markets++
-      return new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
-    })
-
-  function forgetAll(): void {
-    for (const run of runs.values()) run.forget()
-    markets.forget()
-  }
-
-  function takeBlock(block: Block): void {
-    const { height } = block
-    const { isIncomplete = false } = block
-    if ((lastHeight !== null && height !== lastHeight + 1n) || isIncomplete || isDamaged) forgetAll()
-    if (mayMissParameters) markets.forget()
-    lastHeight = height
-    takeEvents(block, isIncomplete || isDamaged || mayMissParameters)
-    takePayments(block, isIncomplete || isDamaged)
-    // The missing events may be anywhere in the block.
-    if (isIncomplete || isDamaged) forgetAll()
-    isDamaged = false
-    mayMissParameters = false
-  }
-
-  /** Judges the payments of parties in a block, with the losses that belong to them. */
-  function takePayments(block: Block, isDoubted: boolean): void {
-    const periods = new Map<string, PeriodPayments>()
-    for (const row of paymentRowsOf(block)) {
-      const { market_id: marketId, seq, timestamp, height, event_index: index } = row
-      if (!marketId.startsWith(filter.marketId ?? '')) continue
-      const start = { marketId, seq, timestamp, position: { height, index } }
-      getOrInsert(periods, `${marketId} ${seq}`, () => new PeriodPayments(start)).add(row)
-    }
-    for (const payments of periods.values()) {
-      const { marketId, seq } = payments.first
-      const closing = block.events.findLast(
-        ({ event }) =>
-          event.kind === 'funding-period' &&
-          event.marketId === marketId &&
-          event.seq === seq &&
-          event.end !== null,
-      )
-      const { fundingPayment: payment } = (closing?.event ?? { fundingPayment: null }) as FundingPeriodEvent
-      payments.judge(tally, payment, isDoubted ? 'events missing' : null)
-    }
-  }
-
-  function takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
-    for (const { index, event } of events) {
-      if ('marketId' in event && !event.marketId.startsWith(filter.marketId ?? '')) continue
-      const position = { height, index }
-      switch (event.kind) {
-        case 'market-data':
-          runs.get(event.marketId)?.marketDataSent(event, timestamp, position)
-          break
-        case 'auction':
-          runOf(event.marketId).auction(event)
-          break
-        case 'funding-period':
-          if (event.end === null) runOf(event.marketId).open(event, position)
-          else runOf(event.marketId).close(event, position)
-          break
-        case 'funding-period-data-point':
-          runOf(event.marketId).point(event, position)
-          break
-        case 'market':
-          markets.take(event, mayHaveChanged)
-          break
-        case 'asset':
-        case 'checkpoint':
-        case 'liquidity-provision':
-          break
-        default:
-          event satisfies never
-      }
-    }
-  }
-
+  const { input, log, signal } = options
+  const tally = new Tally(options.filter)
+  const blocks = new VerifiedBlocks(options, tally)
   const logLeftOut = leftOutLogger(log)
   const assembler = new BlockAssembler({
     coverage: null,
-    onBlock: takeBlock,
+    onBlock: (block) => blocks.take(block),
     onLeftOut: (reason, position) => {
-      if (OF_PARAMETERS.includes(reason)) mayMissParameters = true
-      else if (!HARMLESS.includes(reason)) isDamaged = true
+      blocks.leftOut(reason)
       logLeftOut(reason, position)
     },
     allowGap: true,
@@ -163,4 +76,128 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     failure = error as Error
   }
   return { report: tally.report(), cutOff: reading.cutOff, failure }
+}
+
+/** Judges the events of one block after another. */
+class VerifiedBlocks {
+  readonly #method: TwapMethod
+  /** Market ids begin with this. */
+  readonly #marketPrefix: string
+  readonly #tally: Tally
+  readonly #runs = new Map<string, MarketRun>()
+  readonly #markets = new MarketParameters()
+  readonly #parametersOf: ParameterSource
+  #lastHeight: bigint | null = null
+  /** Whether an event of the next block is left out on which TWAPs depend. */
+  #isDamaged = false
+  /** Whether a left-out event of the next block may have changed funding parameters. */
+  #mayMissParameters = false
+
+  constructor({ method, filter, parameters }: VerifyFilesOptions, tally: Tally) {
+    this.#method = method
+    this.#marketPrefix = filter.marketId ?? ''
+    this.#tally = tally
+    this.#parametersOf = withGiven((marketId) => this.#markets.of(marketId), parameters ?? {})
+  }
+
+  /** Must be called for each event that is left out, before its block is taken. */
+  leftOut(reason: LeftOutReason): void {
+    if (OF_PARAMETERS.includes(reason)) this.#mayMissParameters = true
+    else if (!HARMLESS.includes(reason)) this.#isDamaged = true
+  }
+
+  /** Judges the events of a block. */
+  take(block: Block): void {
+    const { height, isIncomplete = false } = block
+    const misses = isIncomplete || this.#isDamaged
+    const follows = this.#lastHeight === null || height === this.#lastHeight + 1n
+    if (!follows || misses) this.#forgetAll()
+    if (this.#mayMissParameters) this.#markets.forget()
+    this.#lastHeight = height
+    this.#takeEvents(block, misses || this.#mayMissParameters)
+    this.#takePayments(block, misses)
+    // The missing events may be anywhere in the block.
+    if (misses) this.#forgetAll()
+    this.#isDamaged = false
+    this.#mayMissParameters = false
+  }
+
+  #forgetAll(): void {
+    for (const run of this.#runs.values()) run.forget()
+    this.#markets.forget()
+  }
+
+  #takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
+    for (const { index, event } of events) {
+      if ('marketId' in event && !event.marketId.startsWith(this.#marketPrefix)) continue
+      const position = { height, index }
+      switch (event.kind) {
+        case 'market-data':
+          this.#runs.get(event.marketId)?.marketDataSent(event, timestamp, position)
+          break
+        case 'auction':
+          this.#runOf(event.marketId).auction(event)
+          break
+        case 'funding-period':
+          if (event.end === null) this.#runOf(event.marketId).open(event, position)
+          else this.#runOf(event.marketId).close(event, position)
+          break
+        case 'funding-period-data-point':
+          this.#runOf(event.marketId).point(event, position)
+          break
+        case 'market':
+          this.#markets.take(event, mayHaveChanged)
+          break
+        case 'asset':
+        case 'checkpoint':
+        case 'liquidity-provision':
+          break
+        default:
+          event satisfies never
+      }
+    }
+  }
+
+  /** Judges the payments of parties in a block, with the losses that belong to them. */
+  #takePayments(block: Block, isDoubted: boolean): void {
+    const periods = new Map<string, PeriodPayments>()
+    for (const row of paymentRowsOf(block)) {
+      const { market_id: marketId, seq, timestamp, height, event_index: index } = row
+      if (!marketId.startsWith(this.#marketPrefix)) continue
+      const start = { marketId, seq, timestamp, position: { height, index } }
+      getOrInsert(periods, `${marketId} ${seq}`, () => new PeriodPayments(start)).add(row)
+    }
+    for (const payments of periods.values()) {
+      const payment = closingPayment(block, payments.first)
+      payments.judge(this.#tally, payment, isDoubted ? 'events missing' : null)
+    }
+  }
+
+  #runOf(marketId: string): MarketRun {
+    return getOrInsert(this.#runs, marketId, () => {
+      this.#tally.markets++
+      return new MarketRun({
+        marketId,
+        method: this.#method,
+        tally: this.#tally,
+        knowsMarketData: true,
+        parametersOf: this.#parametersOf,
+      })
+    })
+  }
+}
+
+/** The payment in the event that ends a period in a block; null if there is none. */
+function closingPayment(
+  { events }: Block,
+  { marketId, seq }: { marketId: string; seq: bigint },
+): string | null {
+  const closing = events.findLast(
+    ({ event }) =>
+      event.kind === 'funding-period' &&
+      event.marketId === marketId &&
+      event.seq === seq &&
+      event.end !== null,
+  )
+  return closing === undefined ? null : (closing.event as FundingPeriodEvent).fundingPayment
 }
