@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 import { type LogHead, readHead } from './log-head.ts'
+import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
 import { segmentName, segmentsIn } from './segment-name.ts'
 
 const inflate = promisify(gunzip)
@@ -34,6 +35,8 @@ export type LogSource = {
   head: LogHead | null
   /** The segments as last read, by number. */
   segments: readonly ReadableSegment[]
+  /** The state of the receiver that writes it, as last written; null if there is none. */
+  receiver(): ReceiverFile | null
   /** Reads head and names again; returns whether they have changed. */
   refresh(): boolean
   /** Reads bytes of a segment, which are there; of a gzipped one, of what it inflates to. */
@@ -54,6 +57,7 @@ export class LocalLog implements LogSource {
   readonly #disk: LogDisk
   #listedAtMs = Number.NEGATIVE_INFINITY
   #headText: string | null = null
+  #receiver: ReceiverFile | null = null
   #inflated: { name: string; bytes: Buffer } | null = null
 
   constructor(folder: string, disk: LogDisk = NODE_DISK) {
@@ -68,6 +72,12 @@ export class LocalLog implements LogSource {
     this.#headText = head === null ? null : `${head.number} ${head.bytes} ${head.upgrade?.height ?? ''}`
     if (this.#headText === before && performance.now() - this.#listedAtMs < LIST_MS) return false
     return this.#list() || this.#headText !== before
+  }
+
+  receiver(): ReceiverFile | null {
+    // While it is being written, it was there a moment ago.
+    this.#receiver = readReceiverFile(this.#disk, this.name) ?? this.#receiver
+    return this.#receiver
   }
 
   async read(segment: ReadableSegment, offset: number, length: number): Promise<Buffer> {

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import type { LogSource, ReadableSegment } from './local-log.ts'
+import { isSilent } from './receiver-file.ts'
 import { PIECE_BYTES } from './segment-scan.ts'
 
 /** How often a log is looked at without a sign of change, in milliseconds. */
 const LOOK_MS = 1_000
+
+/** A log counts if its core has sent an event within this time, in milliseconds. */
+const COUNTS_MS = 10_000
 
 /** A segment of one of several logs. */
 export type LogSegment = ReadableSegment & { log: LogSource }
@@ -17,6 +21,9 @@ export type LogPiece = {
   isLast: 'sealed' | 'active' | 'more'
 }
 
+/** Why blocks of a segment cannot be read. */
+type Unreadable = { from: bigint; to: bigint | null; reason: string }
+
 /** Blocks that no log has, although there are later ones. */
 export type LogGap = { from: bigint; to: bigint }
 
@@ -28,11 +35,16 @@ export class LogReader {
   readonly #logs: readonly LogSource[]
   readonly #changes = new ChangeSignal()
   readonly #stops: (() => void)[]
+  readonly #unreadable = new Map<string, Unreadable[]>()
 
   constructor(logs: readonly LogSource[]) {
     this.#logs = logs
     this.#stops = logs.map((log) => log.watch(() => this.hint()))
     for (const log of logs) log.refresh()
+  }
+
+  get logs(): readonly LogSource[] {
+    return this.#logs
   }
 
   /** A log may have grown. */
@@ -61,8 +73,17 @@ export class LogReader {
   }
 
   /** The lowest height of any log; null if all are empty. */
-  lowest(): bigint | null {
-    return lowestOf(this.#segments().map(({ first }) => first))
+  lowest({ wantsWhole = false } = {}): bigint | null {
+    const segments = this.#segments().filter(({ kind }) => !(wantsWhole && kind === 'part'))
+    return lowestOf(segments.map(({ first }) => first))
+  }
+
+  /** The greatest height of any log; null if all are empty. */
+  highest(): bigint | null {
+    const [highest] = this.#segments()
+      .map(({ last }) => last)
+      .sort((a, b) => (a < b ? 1 : -1))
+    return highest ?? null
   }
 
   /**
@@ -72,7 +93,7 @@ export class LogReader {
    * @param wantsWhole whether to pass over blocks of which events are missing
    */
   find(height: bigint, { wantsWhole = false } = {}): LogSegment | null {
-    const having = this.#segments().filter(({ first, last }) => first <= height && height <= last)
+    const having = this.#segments().filter((segment) => this.#delivers(segment, height))
     const candidates = this.#logs.flatMap((log) => {
       const ofLog = having.filter((segment) => segment.log === log)
       return ofLog.findLast(({ kind }) => kind !== 'part') ?? (wantsWhole ? [] : (ofLog.at(-1) ?? []))
@@ -86,17 +107,67 @@ export class LogReader {
   }
 
   /**
-   * The blocks from a height on that no log can give, although later ones are there; null if there is none.
+   * The blocks from a height on that no log can give, although later ones are there; null if there is none, or a log that
+   * is being written may still get them.
    */
-  gapAt(height: bigint, { wantsWhole = false } = {}): LogGap | null {
+  gapAt(height: bigint, options: { wantsWhole?: boolean } = {}): LogGap | null {
     // The block may have come a moment ago.
     this.refresh()
-    if (this.find(height, { wantsWhole }) !== null) return null
-    const later = this.#segments()
-      .filter(({ first, kind }) => first > height && !(wantsWhole && kind === 'part'))
-      .map(({ first }) => first)
-    const next = lowestOf(later)
-    return next === null ? null : { from: height, to: next - 1n }
+    if (this.find(height, options) !== null) return null
+    const next = this.#nextAfter(height, this.#segments(), options)
+    if (next === null || this.waitsFor(height).length > 0) return null
+    return { from: height, to: next - 1n }
+  }
+
+  /**
+   * The numbers of the logs, the first being 1, that are being written and have nothing after a height yet, although another
+   * log does; with one log, none.
+   */
+  waitsFor(height: bigint): number[] {
+    if (this.#logs.length < 2) return []
+    return this.#logs.flatMap((log, index) => {
+      const isBehind = !this.#segments().some((segment) => segment.log === log && segment.last > height)
+      return isBehind && isWritten(log) ? [index + 1] : []
+    })
+  }
+
+  /** The first log with a block after a height, the first being 1, and that block; null if none has one. */
+  laterIn(height: bigint): { log: number; height: bigint } | null {
+    for (const [index, log] of this.#logs.entries()) {
+      const ofLog = this.#segments().filter((segment) => segment.log === log)
+      const next = this.#nextAfter(height, ofLog, {})
+      if (next !== null) return { log: index + 1, height: next }
+    }
+    return null
+  }
+
+  /**
+   * The first of the blocks from which none is missing, whole, up to a height: of the segments with at most so many bytes, but
+   * of one at least. The block after that height if it is not there.
+   */
+  firstBefore(height: bigint, bytes: number): bigint {
+    let first = height + 1n
+    let sum = 0
+    for (let segment = this.find(height, { wantsWhole: true }); segment !== null; ) {
+      sum += segment.bytes
+      if (sum > bytes && first <= height) break
+      first = segment.first
+      segment = this.find(first - 1n, { wantsWhole: true })
+    }
+    return first
+  }
+
+  /** Blocks of a segment turned out not to be there: they are taken from another one, or are a gap. */
+  cannotRead(segment: LogSegment, { from, to, reason }: Unreadable): void {
+    if (!this.#delivers(segment, from)) return
+    const key = keyOf(segment)
+    const known = this.#unreadable.get(key) ?? []
+    this.#unreadable.set(key, [...known, { from, to, reason }])
+  }
+
+  /** Forgets what could not be read: the store has changed, or more events may be left out. */
+  tryAgain(): void {
+    this.#unreadable.clear()
   }
 
   /** The next bytes of a segment, up to what is committed of it. */
@@ -110,9 +181,70 @@ export class LogReader {
     return { bytes, end, isLast: !isAtEnd ? 'more' : now.kind === 'active' ? 'active' : 'sealed' }
   }
 
+  /** Bytes of the blocks after a height, of which `read` of the segment that is being read have been read. */
+  bytesAfter(height: bigint | null, current: { segment: LogSegment; offset: number } | null): number {
+    let bytes = 0
+    for (const log of this.#logs) {
+      let ofLog = 0
+      for (const segment of log.segments) {
+        if (height !== null && segment.last <= height) continue
+        const isCurrent = current?.segment.log === log && current.segment.number === segment.number
+        ofLog += Math.max(0, segment.bytes - (isCurrent ? current.offset : 0))
+      }
+      bytes = Math.max(bytes, ofLog)
+    }
+    return bytes
+  }
+
   #segments(): LogSegment[] {
     return this.#logs.flatMap((log) => log.segments.map((segment) => ({ ...segment, log })))
   }
+
+  #delivers(segment: LogSegment, height: bigint): boolean {
+    if (height < segment.first || height > segment.last) return false
+    const unreadable = this.#unreadable.get(keyOf(segment)) ?? []
+    return !unreadable.some(({ from, to }) => height >= from && (to === null || height <= to))
+  }
+
+  #nextAfter(
+    height: bigint,
+    segments: readonly LogSegment[],
+    { wantsWhole = false }: { wantsWhole?: boolean },
+  ): bigint | null {
+    const starts = segments
+      .filter((segment) => segment.last > height && !(wantsWhole && segment.kind === 'part'))
+      .flatMap((segment) => {
+        let start = segment.first > height ? segment.first : height + 1n
+        while (start <= segment.last && !this.#delivers(segment, start))
+          start = this.#afterUnreadable(segment, start)
+        return start <= segment.last ? start : []
+      })
+    return lowestOf(starts)
+  }
+
+  #afterUnreadable(segment: LogSegment, height: bigint): bigint {
+    const at = this.#unreadable
+      .get(keyOf(segment))!
+      .find(({ from, to }) => height >= from && (to === null || height <= to))!
+    return at.to === null ? segment.last + 1n : at.to + 1n
+  }
+
+  /** Why a block of a segment cannot be read; null if no segment was found to be damaged there. */
+  reasonFor(height: bigint): string | null {
+    const all = [...this.#unreadable.values()].flat()
+    return all.find(({ from, to }) => height >= from && (to === null || height <= to))?.reason ?? null
+  }
+}
+
+function keyOf({ log, number }: LogSegment): string {
+  return `${number} ${log.name}`
+}
+
+/** Whether a receiver writes to a log, and its core sends. */
+function isWritten(log: LogSource): boolean {
+  const state = log.receiver()
+  if (state === null || isSilent(state) || !state.coreConnected || state.lastEventAtMs === null) return false
+  return Date.now() - state.lastEventAtMs < COUNTS_MS
 }
 
 function lowestOf(heights: readonly bigint[]): bigint | null {

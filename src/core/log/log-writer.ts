@@ -198,9 +198,19 @@ export class LogWriter {
     return this.#segments.length >= MAX_UNFLUSHED_SEGMENTS ? this.#flushing : null
   }
 
-  /** Resolves once everything that was written is committed. The block that is open stays for the next process. */
-  async close(): Promise<void> {
+  /** Whether a block has begun and not ended. */
+  get isBlockOpen(): boolean {
+    return this.#check.isBlockOpen
+  }
+
+  /** Resolves once all whole blocks that were written are committed. */
+  async settled(): Promise<void> {
     while (this.#blocked !== null || this.#flushing !== null) await (this.#blocked ?? this.#flushing)
+  }
+
+  /** As {@link settled}; nothing is written any more. The block that is open stays for the next process. */
+  async close(): Promise<void> {
+    await this.settled()
     for (const { file } of this.#segments) file.close()
     this.#segments.length = 0
   }

@@ -19,7 +19,7 @@ export type ReaderFile = {
 }
 
 /** The folder of the readers' files. */
-function readersFolder(folder: string): string {
+export function readersFolder(folder: string): string {
   return `${folder}/${READERS}`
 }
 
@@ -70,6 +70,11 @@ export async function writeReader(disk: LogDisk, folder: string, reader: ReaderF
     ...(upgrade !== null && { upgrade: `${upgrade}` }),
   })
   await replaceFile(disk, readersFolder(folder), `${name}.json`, text, { isFlushed: false })
+}
+
+/** Forgets a reader. */
+export function removeReader(disk: LogDisk, folder: string, name: string): void {
+  disk.remove(`${readersFolder(folder)}/${name}.json`)
 }
 
 function heightOf(value: unknown): bigint | null {

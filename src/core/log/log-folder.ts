@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { lockFile } from '../concurrency/file-lock.ts'
+import { makeFolder } from '../concurrency/flush.ts'
+import { explainPathError } from '../records/event-paths.ts'
+import { PRIVATE_FOLDER } from './log-disk.ts'
+import { readersFolder } from './reader-files.ts'
+
+/** The code of the error of an event log that cannot be used as it was told; its message is for people. */
+const LOG_FAULT = 'ERR_LYRA_EVENT_LOG'
+
+/** An error with the code of an event log that cannot be used. It keeps that from one thread to another. */
+export function logFault(message: string, options?: ErrorOptions): Error {
+  return Object.assign(new Error(message, options), { code: LOG_FAULT })
+}
+
+/** Whether an error is one of {@link logFault}. */
+export function isLogFault(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === LOG_FAULT
+}
+
+/**
+ * Makes the folder of an event log, for this process alone to write to until it ends, however it does: two receivers would
+ * write into each other's segments.
+ *
+ * @returns what lets others have it
+ *
+ * @throws one of {@link logFault} if another process has it, or it cannot be made.
+ */
+export function takeLogFolder(folder: string): () => void {
+  try {
+    makeFolder(folder, PRIVATE_FOLDER)
+    makeFolder(readersFolder(folder), PRIVATE_FOLDER)
+    const leave = lockFile(join(folder, '.lock'))
+    if (leave !== null) return leave
+  } catch (error) {
+    const explained = explainPathError(folder, error) as Error
+    const message =
+      explained === error
+        ? `${folder}: the folder cannot be locked: ${explained.message}; name another one with --event-log`
+        : explained.message
+    throw logFault(message, { cause: error })
+  }
+  throw logFault(
+    `${folder}: another process receives into this event log; stop it, or name another folder with --event-log`,
+  )
+}

@@ -1,0 +1,102 @@
+import { type LogDisk, NODE_DISK } from './log-disk.ts'
+
+const NAME = 'receiver.json'
+
+/** The file takes a multiple of so many bytes, and is overwritten in place: that needs no space on a full disk. */
+const PAGE_BYTES = 4096
+
+/** A receiver that has not written its state for so long is taken to have ended, in milliseconds. */
+export const SILENT_MS = 10_000
+
+/** What the receiver of a log says of itself, at each change and each second. Public: it contains no addresses. */
+export type ReceiverState = {
+  coreConnected: boolean
+  /** Events received since its start, and those of them outside blocks, which are passed over. */
+  events: number
+  outsideBlocks: number
+  /** When the last event came, Unix milliseconds; null before the first. */
+  lastEventAtMs: number | null
+  /** Connections that it has closed since its start, by reason. */
+  faults: Record<string, number>
+  /** Faults of the log's disk and of the core's events. */
+  failures: string[]
+  /** While the log cannot be written, seconds until the core's queue is full (null: unlimited); otherwise absent. */
+  queueSeconds?: number | null
+  /** The protocol upgrade that the core is in; null without one. */
+  upgrade: UpgradeState | null
+  /** Whether a disk has failed since its start: what the system counts as written may not be on it. */
+  hasDiskFault: boolean
+  /** Whether a store has ever read the log. */
+  hadRequiredReader: boolean
+}
+
+/** A protocol upgrade after whose last block no other block has come yet. */
+export type UpgradeState = {
+  /** The last block before the upgrade. */
+  height: string
+  /** When the core announced it, Unix milliseconds. */
+  since: number
+  /**
+   * What the core waits for: that last block to be in the log, or the receivers of forwarded events to answer; null once the
+   * core has been answered.
+   */
+  waitsFor: 'block' | 'receiver' | null
+}
+
+/** A receiver's state as its file has it, and when that was written. */
+export type ReceiverFile = ReceiverState & { boot: string | null; writtenAtMs: number }
+
+/** Overwrites the state. It need not be flushed: after a start of the system it counts for nothing. */
+export function writeReceiverFile(disk: LogDisk, folder: string, state: ReceiverState): void {
+  const path = `${folder}/${NAME}`
+  const known = disk.stat(path)?.bytes ?? 0
+  const text = Buffer.from(JSON.stringify({ ...state, boot: bootId() }))
+  const bytes = Math.max(known, Math.ceil(text.length / PAGE_BYTES) * PAGE_BYTES)
+  const file = known === 0 ? disk.create(path) : disk.open(path)
+  try {
+    file.write(Buffer.concat([text, Buffer.alloc(bytes - text.length, ' ')]), 0)
+  } finally {
+    file.close()
+  }
+}
+
+/** The state that a receiver has written last; null if there is none, or it is just being written. */
+export function readReceiverFile(disk: LogDisk, folder: string): ReceiverFile | null {
+  const text = disk.readText(`${folder}/${NAME}`)
+  const changedAt = disk.stat(`${folder}/${NAME}`)?.changedAt
+  if (text === null || changedAt === undefined) return null
+  try {
+    const value = Object(JSON.parse(text)) as Partial<ReceiverFile>
+    return {
+      coreConnected: value.coreConnected === true,
+      events: Number(value.events) || 0,
+      outsideBlocks: Number(value.outsideBlocks) || 0,
+      lastEventAtMs: typeof value.lastEventAtMs === 'number' ? value.lastEventAtMs : null,
+      faults: Object(value.faults ?? {}),
+      failures: Array.isArray(value.failures) ? value.failures.map(String) : [],
+      ...(value.queueSeconds !== undefined && { queueSeconds: value.queueSeconds }),
+      upgrade: value.upgrade ?? null,
+      hasDiskFault: value.hasDiskFault !== false,
+      hadRequiredReader: value.hadRequiredReader === true,
+      boot: typeof value.boot === 'string' ? value.boot : null,
+      writtenAtMs: changedAt,
+    }
+  } catch {
+    return null
+  }
+}
+
+/** Whether a receiver's state is so old that it must have ended, or hangs. */
+export function isSilent({ writtenAtMs }: ReceiverFile): boolean {
+  return Date.now() - writtenAtMs >= SILENT_MS
+}
+
+/** Whether everything that the receiver of a state has written is still there: it ran since the system's last start. */
+export function isIntact(state: ReceiverFile | null): boolean {
+  return state !== null && !state.hasDiskFault && state.boot !== null && state.boot === bootId()
+}
+
+/** The id of the system's present start; null if it has none. */
+function bootId(): string | null {
+  return NODE_DISK.readText('/proc/sys/kernel/random/boot_id')?.trim() ?? null
+}
