@@ -24,8 +24,8 @@ export async function withLiveService<T>(work: (service: LiveService) => Promise
       'info',
       '--listen',
       '127.0.0.1:0',
-      '--buffer',
-      join(folder, 'buffer'),
+      '--event-log',
+      join(folder, 'log'),
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )

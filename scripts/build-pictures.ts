@@ -126,7 +126,7 @@ function dataFlow(): string {
     core: ['outside', 16, 52, 152, 66, 'Core', 'live events'],
     files: ['outside', 16, 140, 152, 66, 'Event files', 'archives'],
     node: ['outside', 16, 228, 152, 66, 'Data node', 'database, segments'],
-    buffer: ['store', 220, 52, 150, 66, 'Buffer', '`src/service/live'],
+    log: ['store', 220, 52, 150, 66, 'Event log', '`src/core/log'],
     events: ['lyra', 220, 140, 150, 66, 'Events', '`src/core/records', '`src/core/events'],
     import: ['lyra', 220, 228, 150, 66, 'Import', '`src/tools/import'],
     blocks: ['lyra', 406, 140, 150, 66, 'Blocks', 'gaps, repeats', '`src/core/blocks'],
@@ -144,10 +144,10 @@ function dataFlow(): string {
     folder: ['outside', 16, 652, 152, 44, 'Parquet files'],
   }
   const arrows: Arrow[] = [
-    ['core.right', 'buffer.left'],
+    ['core.right', 'log.left'],
     ['files.right', 'events.left'],
     ['node.right', 'import.left'],
-    ['buffer.bottom', 'events.top'],
+    ['log.bottom', 'events.top'],
     ['events.right', 'blocks.left'],
     ['blocks.right', 'rows.left'],
     ['import.right', 'rows.bottom', 'tables, decoded as events'],
@@ -167,7 +167,7 @@ function dataFlow(): string {
   return figure(
     [936, 712],
     'How events become answers',
-    `Writing: a core's events go through a buffer on disk; they and event files become events, whole blocks and rows, which one
+    `Writing: a core's events go through an event log on disk; they and event files become events, whole blocks and rows, which one
 transaction writes to the store. An import turns a data node's tables into rows. Reading: pages and reports become answers,
 streams send new rows after each commit, exports read one snapshot; HTTP and gRPC send them to clients.`,
     diagram(boxes, arrows),
@@ -180,7 +180,7 @@ function deployment(): string {
     core: ['outside', 16, 168, 110, 66, 'Core', 'sends events'],
     first: ['lyra', 230, 168, 170, 66, '`serve --listen', 'ingests, forwards,', 'serves'],
     more: ['lyra optional', 440, 168, 140, 66, 'Readers', '`serve'],
-    buffer: ['store', 230, 256, 170, 60, 'Buffer', 'events on disk'],
+    log: ['store', 230, 256, 170, 60, 'Event log', 'events on disk'],
     node: ['outside optional', 320, 16, 170, 60, 'Data node', 'or another Lyra'],
     nginx: ['outside', 690, 168, 110, 66, 'nginx', 'TLS'],
     clients: ['outside', 866, 160, 120, 82, 'Clients', 'explorer,', 'REST, gRPC'],
@@ -192,7 +192,7 @@ function deployment(): string {
   }
   const arrows: Arrow[] = [
     ['core.right', 'lyra.left', 'events'],
-    ['first.bottom', 'buffer.top'],
+    ['first.bottom', 'log.top'],
     ['lyra.top', 'node.bottom', 'the same events'],
     ['nginx.left', 'lyra.right', 'Lyra’s paths'],
     ['nginx.top', 'node.right', 'all other paths'],
@@ -208,7 +208,7 @@ function deployment(): string {
   return figure(
     [1002, 600],
     'What a deployment of Lyra can consist of',
-    `A core connects to a Lyra service, which writes its events to a buffer and to the store, and forwards them to a data node.
+    `A core connects to a Lyra service, which writes its events to an event log and to the store, and forwards them to a data node.
 Readers serve the same store. Clients connect to nginx, which sends Lyra's paths to Lyra and all others to the data node. The store is a SQLite
 file, or PostgreSQL with replicas for more machines, or a Citus cluster.`,
     diagram(boxes, arrows),

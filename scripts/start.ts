@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createLogger } from '#service/log'
 import { collectEarly, restartWithAllocatorLimit } from '#service/serve/memory'
 import { openNoDebugger } from '#service/stop-signals'
+import { type GivenOptions, withEventLog } from '#tools/cli/event-log-options'
 import { stopOnSignals } from '#tools/cli/interrupt'
 import { InvalidSettingError } from '#tools/cli/options'
 import { runCommand } from '#tools/cli/program'
@@ -38,11 +39,12 @@ const REQUESTS = [
 
 const command = serveCommand()
   .option('--demo', 'show the sample live')
-  .action(async (paths: string[], { demo, ...options }: ServeOptions & { demo?: true }) => {
+  .action(async (paths: string[], { demo, ...given }: GivenOptions & { demo?: true }) => {
     if (demo && (paths.length > 0 || command.getOptionValueSource('store') === 'cli'))
       throw new InvalidSettingError(
         '--demo shows the sample, in a store of its own: give no files and no --store',
       )
+    const options = withEventLog(given, command, (line) => console.warn(line))
     await ensureWebBuilt()
     if (demo) return showLive(options)
     const bare = paths.length === 0 && command.getOptionValueSource('store') === 'default'
@@ -64,7 +66,7 @@ async function showLive(options: ServeOptions): Promise<void> {
     ...options,
     listen,
     store: join(folder, 'lyra.db'),
-    buffer: join(folder, 'buffer'),
+    eventLog: join(folder, 'log'),
     maxBehind: 0,
   })
   print(service.url, VIEWS)

@@ -357,12 +357,6 @@ const CASES: Record<string, Case> = {
     blocks: ['2:'],
     counts: { outsideBlocks: 1 },
   },
-  'what is only checked is counted, and its blocks have no events': {
-    stream: [block(2, 'abc'), block(3, 'd', open)],
-    options: { isCheck: true },
-    blocks: ['2:'],
-    pending: 3n,
-  },
   'an invalid event is left out and counted': {
     stream: [block(2, 'a', { events: [checkpoint({ hash: 'a' }), INVALID(), checkpoint({ hash: 'b' })] })],
     blocks: ['2: 2=a 4=b'],

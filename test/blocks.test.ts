@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ChainError, StrictError } from '#core/blocks/block'
 import { EVENT_KIND } from '#core/events/bus-event'
+import { EventCheck } from '#core/log/event-check'
 import { EventStreamError } from '#core/records/record-position'
-import { createIncomingCheck } from '#service/live/incoming-check'
 import { assertSameDump, dumpOf, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
   auction,
@@ -112,8 +112,11 @@ describeOn(ANY_STORE_KIND, 'one chain for each store', (kind) => {
     assert.deepEqual([report.leftOut, report.gaps, report.blocks], [{}, [], 2])
     assertSameDump(await dumpStore(store), await dumpOf(t, kind, expected), 'without them')
     const whole: bigint[] = []
-    const incoming = createIncomingCheck(null, ({ height }) => whole.push(height))
-    for (const event of eventsOf(streamOf(others))) incoming.check(event)
+    const check = new EventCheck(null)
+    for (const event of eventsOf(streamOf(others))) {
+      const { role, block } = check.check(event, 0, event.length)
+      if (role === 'end' && block!.isWhole) whole.push(block!.height)
+    }
     assert.deepEqual(whole, [5n, 6n])
     const verified = await verifyFile(fileWith(t, file))
     assert.equal(verified.dataPoints.agree, 2)

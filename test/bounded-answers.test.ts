@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -31,7 +31,6 @@ import {
   sqlite,
   temporaryFolder,
 } from './fixtures/stores.ts'
-import { until } from './fixtures/until.ts'
 
 const PATH = '/api/v2/coverage'
 const MARKETS = 2_300
@@ -147,16 +146,17 @@ test("Readiness reports failed writes without the store's location", async (t) =
   assert.doesNotMatch(text, /private-name/)
 })
 
-test('Only the owner can read stores, their WAL files, backups and buffers', async (t) => {
+test('Only the owner can read stores, their WAL files, backups and event logs', async (t) => {
   const folder = temporaryFolder(t)
   const path = (name: string) => join(folder, name)
   const modeOf = (name: string) => (statSync(path(name)).mode & 0o777).toString(8)
-  const service = await startLive(t, path('lyra.db'), path('buffer'), ['--keep-buffer'])
-  await until(() => existsSync(path('buffer/archive')), 'the buffer is created')
+  const service = await startLive(t, path('lyra.db'), path('log'))
   for (const [name, mode] of [
     ['lyra.db', '600'],
-    ['buffer', '700'],
-    ['buffer/archive', '700'],
+    ['log', '700'],
+    ['log/readers', '700'],
+    ['log/head.json', '600'],
+    ['log/receiver.json', '600'],
   ] as const) {
     assert.equal(modeOf(name), mode, name)
   }

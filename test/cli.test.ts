@@ -51,7 +51,7 @@ describe('the command line', () => {
       ),
     ].filter((name) => name.endsWith('.ts') && name !== declared)
     const textOf = (names: string[]) => names.map((name) => readFileSync(join(root, name), 'utf8')).join('\n')
-    for (const option of serveCommand().options) {
+    for (const option of serveCommand().options.filter(({ hidden }) => !hidden)) {
       const name = option.attributeName()
       assert.match(textOf([declared]), new RegExp(`^  ${name}: `, 'm'), `${option.flags} is no setting`)
       assert.match(textOf(others), new RegExp(`\\b${name}\\b`), `${option.flags} is not used`)
@@ -150,14 +150,14 @@ describe('the command line', () => {
 
   test('serve names unknown variables, and settings that have no effect', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
-    const env = { LYRA_LITSEN: '127.0.0.1:1', LYRA_KEEP_BUFFER: 'yes', LYRA_STRICT: 'no', LYRA_PORT: '0' }
+    const env = { LYRA_LITSEN: '127.0.0.1:1', LYRA_EVENT_LOG_KEEP: '1GiB', LYRA_STRICT: 'no', LYRA_PORT: '0' }
     const service = startLyra(t, `serve --store ${store} --chain some --allow-gap`, { env })
     await addressOf(service)
     const warnings = [...service.output.stderr.matchAll(/"level":40.*"msg":"(.*)"/g)].map(([, text]) => text)
     assert.deepEqual(warnings.slice(0, 4), [
       '--chain has no effect without --listen',
-      '--keep-buffer has no effect without --listen',
-      '--allow-gap has no effect without --listen or a file',
+      '--event-log-keep has no effect without --listen',
+      '--allow-gap has no effect without --listen, --follow or a file',
       'LYRA_LITSEN is no setting of lyra serve; see lyra serve --help',
     ])
   })

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { decodeUpgradeHeight, encodeDataNodeReady, readyHeightIn } from '#core/events/protocol-upgrade'
-import { bufferPath } from '#service/live/event-buffer'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
 import { dial, eventsOf, HANDSHAKE, type TestCore } from './fixtures/core.ts'
@@ -13,6 +12,7 @@ import { busEvent, frame, message, readRecording } from './fixtures/event-stream
 import { metricsOf } from './fixtures/http.ts'
 import { kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { type LiveIngestion, startIngestion } from './fixtures/live-ingestion.ts'
+import { bufferPath } from './fixtures/old-buffer.ts'
 import { freePort } from './fixtures/port.ts'
 import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
 import { ingestBytes } from './fixtures/service.ts'
@@ -90,7 +90,7 @@ describe('events outside blocks, as a core sends them after its restart at a sna
       const folder = temporaryFolder(t)
       const receiver = await startReceiver(t)
       const start = () =>
-        startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
+        startLive(t, join(folder, 'lyra.db'), join(folder, 'log'), [
           '--forward',
           `127.0.0.1:${receiver.port}`,
         ])
@@ -123,7 +123,8 @@ describe('events outside blocks, as a core sends them after its restart at a sna
     writeFileSync(bufferPath(kept, 2), frame(RESTART[1]!.slice(0, 700)))
     linkSync(bufferPath(kept, 2), bufferPath(join(folder, 'buffer'), 2))
     const receiver = await startReceiver(t)
-    const sender = await startIngestion(t, { folder, port: receiver.port })
+    const buffer = join(folder, 'buffer')
+    const sender = await startIngestion(t, { folder, buffer, port: receiver.port })
     await sender.core.send(RESTART[1]!.slice(700))
     await assertReceives(receiver, expected, 'all blocks')
   })
@@ -136,10 +137,10 @@ describe('events outside blocks, as a core sends them after its restart at a sna
     await sender.core.send([...before, ...after.slice(0, cut), ...after.slice(0, 451), ...after.slice(cut)])
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 354, 'the blocks')
     await until(() => sender.live.outsideBlocks === 902, 'their count')
-    const buffer = join(folder, 'buffer')
-    const bytes = readdirSync(buffer)
-      .filter((name) => name.endsWith('.bevt'))
-      .reduce((sum, name) => sum + readFileSync(join(buffer, name)).length, 0)
+    const log = join(folder, 'log')
+    const bytes = readdirSync(log)
+      .filter((name) => name.includes('.bevt'))
+      .reduce((sum, name) => sum + readFileSync(join(log, name)).length, 0)
     assert.equal(bytes, frame([...inBlocks(before), ...inBlocks(after)]).length)
   })
 
@@ -216,7 +217,7 @@ test('the answer to a protocol upgrade is the event that the core waits for', ()
 })
 
 describe('a protocol upgrade without forwarding', () => {
-  test('is answered once all blocks are stored, again on a new connection, and no more after the next block', async (t) => {
+  test('is answered once all blocks are in the log, again on a new connection, and no more after the next block', async (t) => {
     const folder = temporaryFolder(t)
     const sender = await startIngestion(t, { folder })
     const first = messagesTo(sender.core)
@@ -224,7 +225,7 @@ describe('a protocol upgrade without forwarding', () => {
     await until(() => first.length === 1, 'the answer')
     assert.equal(readyHeightIn(first[0]!), 590n)
     assert.equal(chainOf(first[0]!), UPGRADE_CHAIN)
-    assert.equal(await heightIn(join(folder, 'lyra.db')), 590)
+    await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 590, 'the blocks')
     await until(() => sender.live.upgrade?.waitsFor === null, 'its state')
     assert.equal(sender.live.upgrade!.height, '590')
     // The same core connects again, which does not repeat its announcement.
@@ -238,18 +239,19 @@ describe('a protocol upgrade without forwarding', () => {
     await sender.core.send(UPGRADE[1]!)
     await until(() => sender.live.outsideBlocks > 451, 'the core')
     assert.equal(third.length, 0)
+    await sender.stop()
   })
 
   test('is answered by the next process if the service ends first', async (t) => {
     const folder = temporaryFolder(t)
-    const [lyra, buffer] = [join(folder, 'lyra.db'), join(folder, 'buffer')]
-    const first = await startLive(t, lyra, buffer)
+    const [lyra, log] = [join(folder, 'lyra.db'), join(folder, 'log')]
+    const first = await startLive(t, lyra, log)
     const core = await dial(first.corePort)
     const answers = messagesTo(core)
     await core.send(UPGRADE[0]!)
     await until(() => answers.length === 1, 'the answer')
     await kill(first)
-    const second = await startLive(t, lyra, buffer)
+    const second = await startLive(t, lyra, log)
     const again = messagesTo(await dial(second.corePort))
     await until(() => again.length === 1, 'the answer of the next process')
     assert.equal(readyHeightIn(again[0]!), 590n)
@@ -259,10 +261,7 @@ describe('a protocol upgrade without forwarding', () => {
   test('is named by /ready, which stays ready, by the status, the log and the metrics', async (t) => {
     const folder = temporaryFolder(t)
     // Blocks of last year: an upgrade explains that none comes.
-    const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
-      '--max-behind',
-      '60',
-    ])
+    const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'log'), ['--max-behind', '60'])
     const core = await dial(service.corePort)
     const answers = messagesTo(core)
     await core.send(UPGRADE[0]!.slice(0, -1))
@@ -285,7 +284,7 @@ describe('a protocol upgrade without forwarding', () => {
     const log = service.program.output.stderr
     for (const line of [
       'protocol upgrade after block 590: the core makes no more blocks until it is answered',
-      'protocol upgrade after block 590: all blocks are stored, the core is answered',
+      'protocol upgrade after block 590: all blocks are in the event log, the core is answered',
       'protocol upgrade after block 590: over, block 591 has begun',
     ]) {
       assert.ok(log.includes(line), `${line} is not in: ${log}`)
@@ -308,7 +307,7 @@ describe('a protocol upgrade without forwarding', () => {
       announcement(1_000_000),
     ])
     await until(() => sender.live.upgrade?.height === '1000000', 'the last one')
-    assert.equal(sender.live.upgrade!.waitsFor, 'store')
+    assert.equal(sender.live.upgrade!.waitsFor, 'block')
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 590, 'the blocks')
     assert.equal(answers.length, 0)
     await sender.core.send([announcement(590), announcement(590)])
@@ -347,7 +346,7 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
   const announced = UPGRADE[0]!.at(-1)!
   const before = UPGRADE[0]!
 
-  test('is passed on at once, its answer goes to the core unchanged, and the blocks after it follow', async (t) => {
+  test('is passed on at once, the core is answered after it, and the blocks after it follow', async (t) => {
     const receiver = await startReceiver(t)
     const folder = temporaryFolder(t)
     const sender = await startIngestion(t, { folder, port: receiver.port })
@@ -356,7 +355,6 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
     await assertReceives(receiver, before, 'the announcement')
     await until(() => sender.live.upgrade?.waitsFor === 'receiver', 'its state')
     assert.equal(answers.length, 0)
-    const answer = ready(590, { id: '590-77' })
     // Others first: of another height, of another version, no event, and the handshake of a flood.
     for (const other of [
       ready(589),
@@ -366,14 +364,14 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
       Buffer.alloc(0),
     ])
       sendTo(receiver, other)
-    sendTo(receiver, answer)
+    sendTo(receiver, ready(590, { id: '590-77' }))
     sendTo(receiver, ready(590, { id: '590-78' }))
     await until(() => answers.length === 1, 'the answer')
-    assert.ok(answers[0]!.equals(answer))
+    assert.equal(readyHeightIn(answers[0]!), 590n)
     await until(() => sender.live.upgrade?.waitsFor === null, 'its state')
     const again = await redial(sender)
     await until(() => again.length === 1, 'the answer again')
-    assert.ok(again[0]!.equals(answer))
+    assert.ok(again[0]!.equals(answers[0]!))
     await sender.core.send(UPGRADE[1]!)
     await assertReceives(receiver, [...before, ...inBlocks(UPGRADE[1]!)], 'the blocks after it')
     await until(() => sender.live.upgrade === null, 'its end')
@@ -411,7 +409,7 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
   test('says for whom the core waits after 10 s', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
-    const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
+    const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'log'), [
       '--forward',
       `127.0.0.1:${receiver.port}`,
     ])

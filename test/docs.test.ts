@@ -110,8 +110,8 @@ async function runBlocks(
 
 test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const store = await storeOfBytes(t, sqlite, WEEK)
-  const buffer = join(temporaryFolder(t), 'buffer')
-  const { base } = await startLive(t, await storeOf(t, sqlite, MONTH), buffer, ['--grpc', '127.0.0.1:0'])
+  const eventLog = join(temporaryFolder(t), 'log')
+  const { base } = await startLive(t, await storeOf(t, sqlite, MONTH), eventLog, ['--grpc', '127.0.0.1:0'])
   const sample: Sample = { base, store }
 
   const running: Promise<void>[] = []

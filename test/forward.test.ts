@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
-import { bufferPath } from '#service/live/event-buffer'
 import { describeStatus } from '#tools/cli/describe-status'
 import { generateRecords } from '#tools/generate/generate'
 import { statusOfService } from '#tools/status/service-status'
@@ -24,6 +23,7 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { startIngestion } from './fixtures/live-ingestion.ts'
+import { bufferPath } from './fixtures/old-buffer.ts'
 import { freePort } from './fixtures/port.ts'
 import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
 import { storeOf } from './fixtures/service.ts'
@@ -97,13 +97,13 @@ test('a second Lyra that receives forwarded events has the same tables in the en
   const folder = temporaryFolder(t)
   const port = await freePort()
   const startReceiving = () =>
-    startLive(t, join(folder, 'second.db'), join(folder, 'second-buffer'), ['--listen', `127.0.0.1:${port}`])
+    startLive(t, join(folder, 'second.db'), join(folder, 'second-log'), ['--listen', `127.0.0.1:${port}`])
   let second = await startReceiving()
-  const first = await startLive(t, join(folder, 'first.db'), join(folder, 'first-buffer'), [
+  const first = await startLive(t, join(folder, 'first.db'), join(folder, 'first-log'), [
     '--forward',
     `127.0.0.1:${port}`,
-    '--forward-mb',
-    '16',
+    '--event-log-keep',
+    '16MiB',
   ])
   const core = await dial(first.corePort)
   const parts = 2
@@ -204,7 +204,7 @@ describe('a receiver of forwarded events', () => {
     test(`gets the events after a missing ${what} in a new connection, and all after a repeat`, async (t) => {
       const receiver = await startReceiver(t)
       const folder = temporaryFolder(t)
-      const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
+      const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'log'), [
         '--forward',
         `127.0.0.1:${receiver.port}`,
       ])
@@ -241,31 +241,32 @@ describe('a receiver of forwarded events', () => {
     assert.equal(sender.forward.missingBlocks!.to, '39')
   })
 
-  test('that is unreachable has none of the blocks reported as dropped, and never takes more buffer space than the limit and one file', async (t) => {
+  test('that is unreachable is told of the blocks that the log has no more; the log never takes much more than it keeps', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
-    const limitBytes = MB
-    const sender = await startIngestion(t, { folder, port: receiver.port, limitBytes })
-    const all = largeBlocks(120)
-    // Less than the limit: a receiver that is slow, not unreachable, may lose what is more.
+    const bytes = 16 * MB
+    const sender = await startIngestion(t, { folder, port: receiver.port, keep: { bytes } })
+    const all = largeBlocks(600)
     await sender.core.send(all.slice(0, 10))
     await until(() => sender.forward.height === '10', 'the first blocks')
     await receiver.kill()
     await until(() => !sender.forward.connected, 'the end')
     let most = 0
-    const look = () => {
-      most = Math.max(most, bytesIn(join(folder, 'buffer', 'forward')))
-    }
-    for (const block of all.slice(10)) {
-      await sender.core.send(block)
-      look()
+    for (let at = 10; at < all.length; at += 10) {
+      await sender.core.send(all.slice(at, at + 10))
+      await untilStored(folder, at + 10)
+      most = Math.max(most, bytesIn(join(folder, 'log')))
     }
     await until(() => sender.live.received === all.flat().length, 'all events')
-    look()
-    assert.ok(most <= limitBytes + 2 * 65 * KB, `${most} bytes`)
-    assert.ok(most >= limitBytes / 2)
-    await until(() => sender.forward.droppedBlocks !== null, 'dropped blocks')
-    assert.equal(sender.forward.droppedBlocks!.from, '11')
+    await until(() => bytesIn(join(folder, 'log')) <= bytes + 3 * MB, 'the limit')
+    assert.ok(most >= bytes, `${most} bytes`)
+    const again = await startReceiver(t, { port: receiver.port })
+    await untilLast(again, all.at(-1)!.at(-1)!)
+    assertInOrder(again)
+    await until(() => sender.forward.missingBlocks !== null, 'the missing blocks')
+    const begins = heightOf(again.connections.at(-1)!.messages[0]!)
+    assert.deepEqual(sender.forward.missingBlocks, { from: '11', to: `${begins - 1}` })
+    assert.ok(begins > 100, `${begins}`)
   })
 
   test('that was unreachable gets the events it missed, also after a restart of Lyra', async (t) => {
@@ -273,7 +274,7 @@ describe('a receiver of forwarded events', () => {
     const port = await freePort()
     const first = await startIngestion(t, { folder, port })
     await first.core.send(blocks.slice(0, 200))
-    await until(() => first.forward.lagBlocks >= 199 && first.live.bufferedBytes >= 0, 'its lag')
+    await until(() => first.forward.lagBlocks >= 199 && first.live.bytesLeft >= 0, 'its lag')
     await until(() => /unreachable|away/.test(first.forward.failure ?? ''), 'its fault')
     await first.stop()
     const second = await startIngestion(t, { folder, port })
@@ -311,28 +312,23 @@ describe('a receiver of forwarded events', () => {
     assert.deepEqual(received(receiver).at(-1), shortOf(0, 500))
   })
 
-  test('that reads nothing delays nothing; beyond the limit the oldest blocks are dropped', async (t) => {
+  test('that reads nothing delays nothing, and gets all that the log has when it is started again', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t, { reads: false })
-    // More than the system buffers for a connection.
-    const limitBytes = MB
-    const sender = await startIngestion(t, { folder, port: receiver.port, limitBytes })
+    const sender = await startIngestion(t, { folder, port: receiver.port })
     await until(() => receiver.connections.length === 1, 'a connection')
+    // More than the system buffers for a connection.
     const large = largeBlocks(250)
     await sender.core.send(large)
     await until(() => sender.live.received === large.flat().length, 'all events')
-    await until(() => sender.forward.droppedBytes > 0, 'dropped bytes')
-    await until(() => bytesIn(join(folder, 'buffer', 'forward')) <= limitBytes + limitBytes / 8, 'the limit')
-    await until(() => sender.forward.droppedBlocks !== null, 'dropped blocks')
-    const { droppedBlocks } = sender.forward
     await untilStored(folder, large.length)
+    await until(() => sender.forward.lagBytes > 0, 'its lag')
     await receiver.kill()
     const again = await startReceiver(t, { port: receiver.port })
     await untilLast(again, large.at(-1)!.at(-1)!)
     assertInOrder(again)
-    const begins = heightOf(again.connections.at(-1)!.messages[0]!)
-    await until(() => BigInt(sender.forward.droppedBlocks!.to) < begins, 'dropped blocks below the first')
-    assert.ok(BigInt(droppedBlocks!.from) >= 1n)
+    assert.deepEqual(received(again).at(-1), short(large.flat()))
+    assert.equal(sender.forward.missingBlocks, null)
   })
 
   for (const [what, greeting] of [
@@ -352,35 +348,45 @@ describe('a receiver of forwarded events', () => {
     })
   }
 
-  test('gets the events after a damaged file', async (t) => {
+  test('gets the blocks after a damaged segment, and is told of those in it', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort()
     const first = await startIngestion(t, { folder, port })
-    await first.core.send(blocks.slice(0, 20))
-    await untilStored(folder, 20)
+    // Two segments, since a block is missing between them.
+    await first.core.send([...blocks.slice(0, 20), ...blocks.slice(21, 30)])
+    await until(() => first.forward.lagBlocks >= 29, 'its lag')
     await first.stop()
-    const kept = join(folder, 'buffer', 'forward')
-    const [name] = readdirSync(kept)
-    writeFileSync(join(kept, name!), Buffer.alloc(100, 1))
+    const sealed = join(folder, 'log', '0000000001-1-20.bevt')
+    const bytes = readFileSync(sealed)
+    const middle = Math.floor(bytes.length / 2)
+    bytes.fill(255, middle, middle + 100)
+    writeFileSync(sealed, bytes)
     const receiver = await startReceiver(t, { port })
     const second = await startIngestion(t, { folder, port })
-    await second.core.send(blocks.slice(20, 40))
+    await second.core.send(blocks.slice(30, 40))
     await untilBlock(receiver, 40)
     assertInOrder(receiver)
+    assert.deepEqual(received(receiver).at(-1), shortOf(21, 40))
+    const { from, to } = second.forward.missingBlocks!
+    assert.ok(Number(from) > 1 && Number(from) < 20, from)
+    assert.equal(to, '21')
   })
 
-  test('loses its buffer to the ingestion if it is unreachable and the disk is full', async (t) => {
+  test('is not waited for if the disk is full: the oldest segments that the store has are deleted', async (t) => {
     const disk = mountSmallDisk(t, 12 * MB)
     if (disk === null) return skip(t, 'cannot mount a file system')
     const folder = temporaryFolder(t)
     const port = await freePort()
-    const sender = await startIngestion(t, { folder, port, buffer: join(disk.folder, 'buffer') })
+    const eventLog = join(disk.folder, 'log')
+    const keep = { bytes: 16 * MB }
+    const sender = await startIngestion(t, { folder, port, eventLog, keep })
     const large = largeBlocks(250)
-    await sender.core.send(large)
-    await until(() => sender.live.received === large.flat().length, 'all events')
+    for (let at = 0; at < large.length; at += 10) {
+      await sender.core.send(large.slice(at, at + 10))
+      await until(() => sender.live.received === large.slice(0, at + 10).flat().length, 'its events')
+    }
     await untilStored(folder, large.length)
-    await until(() => sender.forward.droppedBytes > 0, 'dropped bytes')
-    assert.deepEqual(sender.live.failures, [])
+    await until(() => sender.live.failures.length === 0, 'no fault')
   })
 })
 

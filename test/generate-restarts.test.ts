@@ -155,7 +155,7 @@ for (const kind of ANY_STORE_KIND) {
     const file = join(folder, 'blocks.evts')
     writeFileSync(file, BYTES)
     const store = kind.create(t)
-    const live = await startLive(t, store, join(folder, 'buffer'))
+    const live = await startLive(t, store, join(folder, 'log'))
     const dial = `--dial 127.0.0.1:${live.corePort}`
     const sender = await runWell(
       t,
@@ -175,7 +175,7 @@ for (const kind of ANY_STORE_KIND) {
 
 test('lyra generate restarts and upgrades the core of generated blocks, too', async (t) => {
   const folder = temporaryFolder(t)
-  const live = await startLive(t, ANY_STORE_KIND[0]!.create(t), join(folder, 'buffer'))
+  const live = await startLive(t, ANY_STORE_KIND[0]!.create(t), join(folder, 'log'))
   const args = `--blocks 4 --restart-every 3 --upgrade 2 --dial 127.0.0.1:${live.corePort}`
   const { stderr } = await runWell(t, `generate ${args}`)
   assert.match(stderr, /^restarted after block 2 from the snapshot of block 2: /m)

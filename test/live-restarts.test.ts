@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/queries/coverage'
-import { dial, type TestCore } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
@@ -13,58 +12,22 @@ import { createRandom } from './fixtures/random.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
+import { startCore } from './fixtures/steady-core.ts'
 import { fileWith, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const blocks = await blocksOf(SAMPLE)
 const events = blocks.flat()
 
-/** A core that sends each event once, at a steady pace, and reconnects whenever its connection is closed. */
-type SteadyCore = {
-  /** The number of events sent. */
-  sent: number
-  stop(): void
-}
-
-function startCore(t: TestContext, port: number, blocksPerSecond: number): SteadyCore {
-  const core = { sent: 0, stop }
-  let isStopped = false
-  let connection: TestCore | null = null
-  function stop(): void {
-    isStopped = true
-    connection?.socket.destroy()
-  }
-  t.after(stop)
-  async function run(): Promise<void> {
-    const due = blocks.flatMap((block, height) =>
-      block.map((_, index) => ((height + index / block.length) * 1_000) / blocksPerSecond),
-    )
-    let startedAt = 0
-    while (!isStopped && core.sent < events.length) {
-      if (connection === null || !connection.socket.writable) {
-        connection = await dial(port).catch(() => null)
-        startedAt = performance.now() - due[core.sent]!
-        if (connection === null) await sleep(20)
-        continue
-      }
-      const wait = startedAt + due[core.sent]! - performance.now()
-      if (wait > 1) {
-        await sleep(wait)
-        continue
-      }
-      await connection.send([events[core.sent++]!]).catch(() => {})
-    }
-  }
-  void run()
-  return core
-}
-
 const idOf = (event: Buffer) => /^\d+-\d+/.exec(event.toString('latin1', 2, 40))![0]
 
-/** The id of the last event in the buffer of an ended process; null if it is empty. */
-function lastIn(buffer: string): string | null {
-  const name = readdirSync(buffer).sort().at(-1)
-  const last = name === undefined ? undefined : recordsOf(readFileSync(join(buffer, name))).at(-1)
+/** The id of the last event in a log; null if it is empty. */
+function lastIn(eventLog: string): string | null {
+  const name = readdirSync(eventLog)
+    .filter((name) => name.includes('.bevt'))
+    .sort()
+    .at(-1)
+  const last = name === undefined ? undefined : recordsOf(readFileSync(join(eventLog, name))).at(-1)
   return last === undefined ? null : `${last.height}-${last.index}`
 }
 
@@ -80,18 +43,18 @@ describe('a core that continues with its next event after a restart of Lyra', ()
       test(`${how} within blocks at ${blocksPerSecond} a second loses only unreceived events`, async (t) => {
         const random = createRandom(blocksPerSecond)
         const store = kind!.create(t)
-        const buffer = temporaryFolder(t)
+        const eventLog = temporaryFolder(t)
         const port = await freePort()
         const args = ['--listen', `127.0.0.1:${port}`, '--allow-gap']
-        const core = startCore(t, port, blocksPerSecond)
+        const core = startCore(t, port, blocks, blocksPerSecond)
         /** Heights of the events that killed processes had not read. */
         const unread = new Set<bigint>()
         const most = scaled(1, 100)
         let rounds = 0
-        const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(buffer))
+        const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(eventLog))
         // The core has events for the last service, too.
         for (; rounds < most && core.sent < events.length / 2; rounds++) {
-          const service = await startLive(t, store, buffer, args)
+          const service = await startLive(t, store, eventLog, args)
           const from = core.sent
           // On a busy machine the first events can arrive later than this process would be ended.
           await until(() => (how === 'killed' ? lastKept() >= from : core.sent > from), 'the core')
@@ -102,7 +65,7 @@ describe('a core that continues with its next event after a restart of Lyra', ()
           for (const event of events.slice(lastKept() + 1, core.sent))
             unread.add(BigInt(idOf(event).split('-')[0]!))
         }
-        const service = await startLive(t, store, buffer, args)
+        const service = await startLive(t, store, eventLog, args)
         const from = core.sent
         await until(() => core.sent >= from + 60, 'the core')
         core.stop()

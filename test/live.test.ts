@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -52,12 +52,10 @@ const NICENESS = 16
 const LONG_READERS = 2
 
 describeOn(STORE_KINDS, 'a core that connects', (kind) => {
-  test('results in the same tables as a plain ingest, and in an archive of event files on request', async (t) => {
+  test('results in the same tables as a plain ingest, and in event files if the log keeps them', async (t) => {
     const store = kind.create(t)
-    const buffer = temporaryFolder(t)
-    const service = await startLive(t, store, buffer, ['--keep-buffer'])
-    // An operator who makes room may delete it whole.
-    rmSync(join(buffer, 'archive'), { recursive: true })
+    const eventLog = temporaryFolder(t)
+    const service = await startLive(t, store, eventLog, ['--event-log-keep', 'all'])
     const empty = (await readyOf(service)).text
     assertSays(empty, 'empty store')
     assert.match(empty, /"store":"(lyra\.db|postgres:\/\/\/\w+\?schema=test_\w+)"/)
@@ -72,17 +70,20 @@ describeOn(STORE_KINDS, 'a core that connects', (kind) => {
     await core.close()
     await stop(service)
     await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
-    await assertEqualStores(await storeOf(t, kind, join(buffer, 'archive')), store)
+    // The segment that was written to last is an event file, too.
+    for (const name of readdirSync(eventLog).filter((name) => name.endsWith('.open')))
+      renameSync(join(eventLog, name), join(eventLog, name.slice(0, -'.open'.length)))
+    await assertEqualStores(await storeOf(t, kind, eventLog), store)
   })
 
   test('after a kill at any moment no visible and no repeated block is missing', async (t) => {
     const random = createRandom(7)
     const store = kind.create(t)
-    const buffer = temporaryFolder(t)
+    const eventLog = temporaryFolder(t)
     const kills = runsOf('process', kind)
     let from = 0
     for (let round = 0; round < kills; round++) {
-      const { service, core } = await startWithCore(t, store, buffer)
+      const { service, core } = await startWithCore(t, store, eventLog)
       const to = Math.min(last, from + 1 + random.integer(Math.ceil((2 * last) / kills)))
       if (round % 2 === 0) {
         // Wait until a block is visible: from then on it and all before it must never be needed again.
@@ -100,10 +101,10 @@ describeOn(STORE_KINDS, 'a core that connects', (kind) => {
       }
       await kill(service)
       core.socket.destroy()
-      if (round === kills - 1 || round % 3 === 2) cutLastFile(buffer, random.integer)
+      if (round === kills - 1 || round % 3 === 2) cutLastFile(eventLog, random.integer)
       if (from === last) from = 0
     }
-    const { service, core } = await startWithCore(t, store, buffer)
+    const { service, core } = await startWithCore(t, store, eventLog)
     await core.send(blocks)
     await untilHeight(service, last)
     await core.close()
@@ -184,8 +185,8 @@ describeOn(ANY_STORE_KIND, 'missing events of a core', (kind) => {
   })
 
   test('of a block stop the ingestion before it, until the core restarts and sends them', async (t) => {
-    const [store, buffer] = [kind.create(t), temporaryFolder(t)]
-    const { service, core } = await startWithCore(t, store, buffer)
+    const [store, eventLog] = [kind.create(t), temporaryFolder(t)]
+    const { service, core } = await startWithCore(t, store, eventLog)
     const block = blocks[49]!
     await core.send([...blocks.slice(0, 49).flat(), ...block.slice(0, 2), ...block.slice(3)])
     await core.send(blocks.slice(50, 60))
@@ -197,7 +198,6 @@ describeOn(ANY_STORE_KIND, 'missing events of a core', (kind) => {
     await untilHeight(service, last)
     await untilReady(service)
     await stop(service)
-    assert.deepEqual(readdirSync(buffer), ['.lock'], 'a committed buffer is removed')
     await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
   })
 })
@@ -223,25 +223,28 @@ for (const kind of ANY_STORE_KIND) {
   })
 }
 
-test('a core can connect, and is buffered, while the database does not answer', async (t) => {
+test('a core can connect, and its events are in the log, while the database does not answer', async (t) => {
   const silent = createServer((socket) => socket.on('error', () => {}).resume())
   const store = `postgres://lyra@${await openServer(t, silent)}/markets`
-  const buffer = temporaryFolder(t)
-  const program = startLyra(t, liveArgs(store, buffer))
+  const eventLog = temporaryFolder(t)
+  const program = startLyra(t, liveArgs(store, eventLog))
   const core = await dial(await corePortOf(program))
   assert.doesNotMatch(program.output.stderr, /serving|connection/)
   const sent = blocks.slice(0, 3).flat()
   await core.send(sent)
-  await until(() => bytesIn(buffer) > Buffer.concat(sent).length, 'the buffer')
+  await until(() => bytesIn(eventLog) > Buffer.concat(sent).length, 'the event log')
   assert.doesNotMatch(program.output.stderr, /serving/)
   core.socket.destroy()
 })
 
-/** Truncates the last file of a buffer anywhere: the core repeats uncommitted blocks. */
-function cutLastFile(buffer: string, below: (limit: number) => number): void {
-  const name = readdirSync(buffer).sort().at(-1)
+/** Truncates the last segment of a log anywhere: the core repeats uncommitted blocks. */
+function cutLastFile(eventLog: string, below: (limit: number) => number): void {
+  const name = readdirSync(eventLog)
+    .filter((name) => name.endsWith('.open'))
+    .sort()
+    .at(-1)
   if (name === undefined) return
-  const path = join(buffer, name)
+  const path = join(eventLog, name)
   truncateSync(path, below(statSync(path).size + 1))
 }
 

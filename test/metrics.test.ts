@@ -26,7 +26,7 @@ for (const kind of STORE_KINDS) {
     }
     const named = MONITOR_PAGE.matchAll(/`((?:lyra|process)_\w+)`/g)
     const missing = [...named].map(([, name]) => name!).filter((name) => !text.includes(`# HELP ${name} `))
-    assert.deepEqual(missing, kind.name === 'sqlite' ? [] : ['lyra_store_log_bytes'])
+    assert.deepEqual(missing, kind.name === 'sqlite' ? [] : ['lyra_store_wal_bytes'])
     // Node would list every connection for these.
     assert.doesNotMatch(text, /nodejs_active_/)
     assert.match(text, /^lyra_checkpoint_timestamp_seconds 0$/m)
@@ -38,7 +38,7 @@ for (const kind of STORE_KINDS) {
   test(`the last checkpoint, and the last points of markets that have not ended (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, NAMED_SAMPLE)
     const folder = temporaryFolder(t)
-    const base = await serve(t, store, { disks: { buffer: folder, gone: `${folder}/gone` } })
+    const base = await serve(t, store, { disks: { 'event log': folder, gone: `${folder}/gone` } })
     const figures = async (name: string) => {
       const text = await metricsOf(base)
       return [...text.matchAll(new RegExp(`^${name}(\\{.*\\})? (.*)$`, 'gm'))].map(([, labels, value]) => ({
@@ -54,7 +54,7 @@ for (const kind of STORE_KINDS) {
     assert.ok(points.some(({ labels }) => labels.includes('source="external"')))
     assert.deepEqual(
       (await figures('lyra_disk_free_bytes')).map(({ labels, value }) => [labels, value > 0]),
-      [['{of="buffer"}', true]],
+      [['{of="event log"}', true]],
     )
     await runSql(store, 'update instruments set state = 9')
     assert.deepEqual(await figures('lyra_market_point_timestamp_seconds'), [])

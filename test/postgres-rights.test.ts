@@ -170,7 +170,7 @@ describeOn(SERVERS, 'a user with the least rights', (kind) => {
     await query(store, `revoke all on ${schemaOf(store)}.since from ${user}`)
     const { code, stderr } = await runLyra(
       t,
-      `serve --port 0 --listen 127.0.0.1:0 --buffer ${temporaryFolder(t)}/buffer --store ${address}`,
+      `serve --port 0 --listen 127.0.0.1:0 --event-log ${temporaryFolder(t)}/log --store ${address}`,
     )
     assert.equal(code, 1)
     assertSays(stderr, 'permission denied for table since')
@@ -250,7 +250,7 @@ describe('a pooler in front of PostgreSQL', () => {
         const { code, stderr } = await runLyra(t, `ingest ${SAMPLE} --store ${store}`)
         if (mode === 'session') {
           assert.equal(code, 0, stderr)
-          const service = await startLive(t, store, join(temporaryFolder(t), 'buffer'))
+          const service = await startLive(t, store, join(temporaryFolder(t), 'log'))
           await until(async () => (await readyOf(service)).status === 200, 'readiness')
           await stop(service)
           return

@@ -39,7 +39,7 @@ for (const kind of STORE_KINDS) {
       cpSync(join(ROOT, name), join(program, name), { recursive: true })
     }
     symlinkSync(join(ROOT, 'node_modules'), join(program, 'node_modules'))
-    const buffer = join(temporaryFolder(t), 'buffer')
+    const eventLog = join(temporaryFolder(t), 'log')
     const service = startProgram(
       t,
       process.execPath,
@@ -54,8 +54,8 @@ for (const kind of STORE_KINDS) {
         '0',
         '--listen',
         '127.0.0.1:0',
-        '--buffer',
-        buffer,
+        '--event-log',
+        eventLog,
         '--keep',
         '9999d',
         '--grpc',

@@ -100,7 +100,7 @@ describeOn(STORE_KINDS, 'a service with a core, and one without', (kind) => {
 
   test('a command writes beside a service that has no core, which then goes on from there', async (t) => {
     const store = kind.create(t)
-    const service = await startLive(t, store, join(temporaryFolder(t), 'buffer'))
+    const service = await startLive(t, store, join(temporaryFolder(t), 'log'))
     const file = join(temporaryFolder(t), 'some.evts')
     writeFileSync(file, frame(blocks.slice(0, 50).flat()))
     await runWell(t, `ingest ${file} --store ${store}`)

@@ -40,7 +40,7 @@ function documented(command: string): string {
 
 test('The tutorial shows a service whose chart follows the generated blocks', async (t) => {
   const folder = temporaryFolder(t)
-  const free = '--port 0 --listen 127.0.0.1:0 --buffer buffer'
+  const free = '--port 0 --listen 127.0.0.1:0 --event-log log'
   const service = startLyra(t, `${documented('serve')} ${free}`, { cwd: folder })
   const base = await addressOf(service)
   const port = await corePortOf(service)
@@ -90,7 +90,7 @@ describe('lyra generate --dial', () => {
     test(`sends the blocks of the same file, with current times, at their pace (${kind.name})`, async (t) => {
       const folder = temporaryFolder(t)
       const store = kind.create(t)
-      const live = await startLive(t, store, join(folder, 'buffer'))
+      const live = await startLive(t, store, join(folder, 'log'))
       const startedAt = performance.now()
       const sender = await runWell(t, `${DIAL} 127.0.0.1:${live.corePort}`)
       const ms = performance.now() - startedAt
@@ -140,7 +140,7 @@ describe('lyra generate --replay', () => {
   test('sends a recording: blocks below the start at once, the rest at the speed given', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'lyra.db')
-    const live = await startLive(t, store, join(folder, 'buffer'))
+    const live = await startLive(t, store, join(folder, 'log'))
     const [path, args] = documentedReplay()
     assert.equal(path, 'sample/month.evts.gz')
     const sender = startLyra(t, `generate --replay ${MONTH} ${args} --dial 127.0.0.1:${live.corePort}`)

@@ -78,7 +78,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
 
     lengthen(store, 300 * MB)
     const figures = await metricsOf(base)
-    assert.ok(Number(/^lyra_store_log_bytes (\S+)$/m.exec(figures)![1]) >= 300 * MB)
+    assert.ok(Number(/^lyra_store_wal_bytes (\S+)$/m.exec(figures)![1]) >= 300 * MB)
     const refused = await send(base, TARGET)
     assert.equal(refused.status, 503)
     assert.equal(refused.headers['retry-after'], '10')

@@ -23,5 +23,5 @@ load_settings() {
     export "$name=$value"
   done < /etc/lyra/lyra.env
   export LYRA_STORE="${LYRA_STORE:-/var/lib/lyra/lyra.db}"
-  export LYRA_BUFFER="${LYRA_BUFFER:-/var/lib/lyra/buffer}"
+  export LYRA_EVENT_LOG="${LYRA_EVENT_LOG:-/var/lib/lyra/event-log}"
 }

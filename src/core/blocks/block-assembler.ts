@@ -66,8 +66,6 @@ export type AssemblerOptions = {
   accepted?: readonly HeightRange[]
   /** Stops at an invalid event instead of skipping it. */
   strict: boolean
-  /** Checks and counts events, but does not collect them: blocks have none. */
-  isCheck?: boolean
 }
 
 /**
@@ -120,6 +118,11 @@ export class BlockAssembler {
         imported: this.#imported,
       }
     )
+  }
+
+  /** The store's last block once every block handed on is committed; null while there is none. */
+  get height(): bigint | null {
+    return this.#ends?.height ?? null
   }
 
   /** The chain that events must have; null before the first event, if the store is empty. */
@@ -187,7 +190,6 @@ export class BlockAssembler {
       storedIndex: 0,
       isIncomplete: false,
       events: [],
-      eventCount: 0,
       weight: 0,
       longWeight: 0,
     }
@@ -361,11 +363,10 @@ export class BlockAssembler {
 
   /** Adds the last event to the open block, unless there is none or it is stored. */
   #addEvent(): void {
-    const { isCheck = false } = this.#options
     const index = this.#nextIndex()
     const block = this.#open
     if (index === null || block === null || block.isStored) return
-    const event = decodeEvent(this.#envelope, this.#leaveOut, isCheck)
+    const event = decodeEvent(this.#envelope, this.#leaveOut)
     if (event === null) return
     const { kind, bodyStart, bodyEnd } = this.#envelope
     const weight = EVENT_WEIGHT + BYTE_WEIGHT * (bodyEnd - bodyStart)
@@ -373,12 +374,10 @@ export class BlockAssembler {
     if (mayBeLong(kind)) block.longWeight += weight
     if (block.weight - block.longWeight > MAX_BLOCK_WEIGHT || block.longWeight > MAX_LONG_WEIGHT) {
       throw new EventStreamError(
-        `block ${block.height} has ${block.eventCount + 1} events to keep and no end: more than any real block, the file is damaged`,
+        `block ${block.height} has ${block.events.length + 1} events to keep and no end: more than any real block, the file is damaged`,
         this.#position,
       )
     }
-    block.eventCount++
-    if (isCheck) return
     const before = block.height === 1n ? this.#blockOne.lastIndex : 0
     block.events.push({ index: index + before, event })
   }

@@ -66,7 +66,6 @@ export class BlockOne {
     }
     const { block: first, hashes } = this.#ended
     part.events = [...first.events, ...part.events]
-    part.eventCount += first.eventCount
     part.weight += first.weight
     part.longWeight += first.longWeight
     part.isIncomplete ||= first.isIncomplete

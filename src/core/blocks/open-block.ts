@@ -18,8 +18,6 @@ export type OpenBlock = {
   storedIndex: number
   isIncomplete: boolean
   events: BlockEvent[]
-  /** Number of stored events so far: the length of `events`, unless they are only checked. */
-  eventCount: number
   weight: number
   /** Bytes of its events of kinds that may be as long as a record. */
   longWeight: number

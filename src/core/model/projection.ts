@@ -33,8 +33,6 @@ export type Projection<Event extends DecodedEvent = DecodedEvent> = {
    * @throws {MalformedMessageError} if the body is not a message of the kind.
    */
   decode(body: WireReader, leaveOut: LeftOutSink): Event | null
-  /** As `decode`, for an event that is only checked: its long list stays empty. By default the same. */
-  decodeToCheck?(body: WireReader, leaveOut: LeftOutSink): Event | null
   /** Why an event is left out, from whatever source; null if it is stored. Invalid ids arrive as `""`. */
   faultOf(event: Event): LeftOutReason | null
   /** Adds the changes of an event to a batch. The event is `block.events[at]`. */

@@ -38,18 +38,12 @@ export function mayBeLong(number: number): boolean {
 /**
  * Decodes the body of an event of a stored kind; null for other kinds, and if the event is left out.
  *
- * @param isCheck whether the event is only checked: its long list stays empty
- *
  * @throws {MalformedMessageError} if the body is not a message of its kind.
  */
-export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink, isCheck = false): MarketEvent | null {
+export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
   const projection = BY_NUMBER[envelope.kind]
   if (projection === undefined) return null
-  const body = bodyOf(envelope)
-  const event =
-    isCheck && projection.decodeToCheck !== undefined
-      ? projection.decodeToCheck(body, leaveOut)
-      : projection.decode(body, leaveOut)
+  const event = projection.decode(bodyOf(envelope), leaveOut)
   // Each folder handles its own kinds, and the others are ignored here.
   return event === null ? null : unlessFault(event as MarketEvent, projection.faultOf(event), leaveOut)
 }

@@ -1,10 +1,11 @@
 import { describeDuration } from '#core/domain/duration'
+import type { UpgradeState } from '#core/log/receiver-file'
 import { StoreDamagedError, StoreOutdatedError } from '#core/store/errors'
 import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { ForwardState } from '../live/forward/forward-state.ts'
 import type { LiveState } from '../live/live-ingestion.ts'
-import { describeWait, LONG_WAIT_MS, type UpgradeState } from '../live/protocol-upgrade.ts'
+import { describeWait, LONG_WAIT_MS } from '../live/protocol-upgrade.ts'
 import type { Metrics } from '../metrics.ts'
 
 /** Every kind of reason for which a service is not ready. */
@@ -16,6 +17,7 @@ const UNREADY_REASONS = [
   'behind',
   'thread stopped',
   'starting',
+  'receiver silent',
 ] as const
 
 /**
@@ -66,6 +68,8 @@ export async function unreadiness(
   for (const failure of [ingestion.failure, ...(ingestion.live?.failures ?? [])]) {
     if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
   }
+  const silence = ingestion.live?.silence ?? null
+  if (silence !== null) reasons.push({ reason: 'receiver silent', message: silence })
   if (!ingestion.threadsRun()) {
     reasons.push(
       (ingestion.hasStarted?.() ?? true)
@@ -148,7 +152,7 @@ type LiveReport = {
     coreConnected: boolean
     /** Since the start of the service. */
     eventsReceived: number
-    /** Bytes of events that are not committed. */
+    /** Bytes of events in the event log that are not in the store. */
     bufferBytes: number
     /** Whether a fault prevents it from committing. */
     stopped: boolean
@@ -160,12 +164,12 @@ type LiveReport = {
 /** Nothing if the service waits for no core. */
 function liveReport({ live }: IngestionState): LiveReport {
   if (live === null) return {}
-  const { peer, received, bufferedBytes, failures, faults } = live
+  const { coreConnected, received, bytesLeft, failures, faults } = live
   return {
     live: {
-      coreConnected: peer !== null,
+      coreConnected,
       eventsReceived: received,
-      bufferBytes: bufferedBytes,
+      bufferBytes: bytesLeft,
       stopped: failures.length > 0,
       connectionFaults: Object.entries(faults).map(([reason, count]) => ({ reason, count })),
     },

@@ -33,9 +33,9 @@ export function addStoreMetrics({ gauge }: Metrics, reader: Reader): void {
   )
   const { wal } = reader
   if (wal !== undefined) {
-    gauge('lyra_store_log_bytes', 'Size of the write-ahead log of the SQLite file.', [], (bytes) =>
-      bytes.set(wal.bytes()),
-    )
+    // The second name is that of version 0.2.
+    for (const name of ['lyra_store_wal_bytes', 'lyra_store_log_bytes'])
+      gauge(name, 'Size of the write-ahead log of the SQLite file.', [], (bytes) => bytes.set(wal.bytes()))
   }
   // A service may be current, and yet receive no points of a market.
   const lastTimes = singleFlight(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))

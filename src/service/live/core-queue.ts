@@ -12,16 +12,16 @@ const RATE_SAMPLES = 60
 type Sample = { atMs: number; received: number }
 
 /**
- * Estimates how long a core's queue takes its events while the buffer cannot be written, from the rate at which they arrived
+ * Estimates how long a core's queue takes its events while the log cannot be written, from the rate at which they arrived
  * before.
  */
 export class CoreQueue {
   #samples: Sample[] = []
-  /** When the buffer could not be written any more, by the clock of the samples; null while it can be. */
+  /** When the log could not be written any more, by the clock of the samples; null while it can be. */
   #blockedAtMs: number | null = null
   #secondsLeft: number | null = null
 
-  /** Seconds until the core ends, by its usual rate; infinite if it sent nothing. Null while the buffer can be written. */
+  /** Seconds until the core ends, by its usual rate; infinite if it sent nothing. Null while the log can be written. */
   get secondsLeft(): number | null {
     return this.#secondsLeft
   }
@@ -49,7 +49,7 @@ export class CoreQueue {
   }
 }
 
-/** Says what becomes of the core while the buffer cannot be written. */
+/** Says what becomes of the core while the log cannot be written. */
 export function describeQueue(secondsLeft: number | null): string {
   if (secondsLeft === null || secondsLeft === Infinity) {
     return 'the core keeps its events in memory meanwhile, and ends when they are about a million'

@@ -8,14 +8,19 @@ const FAULT_SPAN_MS = 60_000
 type Span = { since: number; further: number; last: string }
 
 /** Logs the reasons for closed connections, at a limited rate, because attempts may repeat quickly. */
-export function createFaultLog(log: Logger) {
-  const spans = new Map<ConnectionFault, Span>()
+export class FaultLog {
+  readonly #log: Logger
+  readonly #spans = new Map<ConnectionFault, Span>()
 
-  function add(fault: ConnectionFault, message: string): void {
-    const span = spans.get(fault)
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  add(fault: ConnectionFault, message: string): void {
+    const span = this.#spans.get(fault)
     if (span === undefined) {
-      spans.set(fault, { since: performance.now(), further: 0, last: message })
-      log.error(`live ingestion: ${message}`)
+      this.#spans.set(fault, { since: performance.now(), further: 0, last: message })
+      this.#log.error(`live ingestion: ${message}`)
     } else {
       span.further++
       span.last = message
@@ -23,18 +28,16 @@ export function createFaultLog(log: Logger) {
   }
 
   /** Logs the counts of spans that have ended; `all`: of running ones, too. */
-  function flush(all = false): void {
-    for (const [fault, { since, further, last }] of spans) {
+  flush(all = false): void {
+    for (const [fault, { since, further, last }] of this.#spans) {
       if (!all && performance.now() - since < FAULT_SPAN_MS) continue
-      spans.delete(fault)
+      this.#spans.delete(fault)
       if (further === 0) continue
       const span = describeDuration((performance.now() - since) / 1_000)
-      log.error(
+      this.#log.error(
         `live ingestion: ${further} more connections closed in ${span} for the same reason (${fault}), the last: ${last}`,
       )
-      spans.set(fault, { since: performance.now(), further: 0, last })
+      this.#spans.set(fault, { since: performance.now(), further: 0, last })
     }
   }
-
-  return { add, flush }
 }

@@ -1,9 +1,7 @@
 import type { Logger } from 'pino'
-import type { Coverage } from '#core/domain/coverage'
-import type { PinnedChain } from '#core/log/event-check'
-import type { EventBuffer } from './event-buffer.ts'
-import { createFaultLog } from './fault-log.ts'
-import { createIncomingCheck } from './incoming-check.ts'
+import type { LogHead } from '#core/log/log-head'
+import type { LogWriter } from '#core/log/log-writer'
+import { FaultLog } from './fault-log.ts'
 import {
   type ConnectionFault,
   isFaultOfCore,
@@ -13,14 +11,14 @@ import {
 } from './pair-socket.ts'
 
 export type IntakeOptions = {
-  buffer: EventBuffer
-  /** The required chain of events; null: that of the first complete block. */
-  chain: PinnedChain | null
+  writer: LogWriter
+  /** The greatest height of a whole block in the log; null if it has none. */
+  height: bigint | null
   log: Logger
   /** Called when a core has connected or disconnected, or a connection was closed for a fault. */
   onChange: () => void
   /** The core announces a protocol upgrade after the block of a height. */
-  onUpgrade: (height: bigint, chainId: string, event: Buffer) => void
+  onUpgrade: (height: bigint) => void
   /** A block of this height has begun. */
   onBegun: (height: bigint) => void
   /** A core has connected, and may be sent messages. */
@@ -28,122 +26,128 @@ export type IntakeOptions = {
 }
 
 export type IntakeState = {
-  /** The core that is connected; null if there is none. */
-  peer: string | null
+  coreConnected: boolean
   /** Events received since the start. */
-  received: number
+  events: number
   /** Those outside blocks, which are passed over. */
   outsideBlocks: number
+  /** When the last event came, Unix milliseconds; null before the first. */
+  lastEventAtMs: number | null
   /** Connections closed by this side since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
-  /** Fault in the core's events; null once a later block is committed. */
+  /** Fault in the core's events; null once a later block is in the log. */
   failure: string | null
 }
 
-/** The listening side of live ingestion: checks the core's events, and writes them to the buffer. */
-export function createIntake(options: IntakeOptions) {
-  const { buffer, chain, log, onChange, onUpgrade, onBegun, onConnected } = options
-  const state: IntakeState = { peer: null, received: 0, outsideBlocks: 0, faults: {}, failure: null }
-  const faultLog = createFaultLog(log)
-  const check = createIncomingCheck(chain, ({ height }) => {
-    if (state.failure !== null) recoveryHeight ??= height
-  })
-  /** The first whole block since the failure. */
-  let recoveryHeight: bigint | null = null
-  let socket: PairSocket | null = null
+/** The state before a core has connected. */
+export const noIntake = (): IntakeState => ({
+  coreConnected: false,
+  events: 0,
+  outsideBlocks: 0,
+  lastEventAtMs: null,
+  faults: {},
+  failure: null,
+})
+
+/** The listening side of live ingestion: writes the core's events to the event log, and refuses what is none. */
+export class Intake {
+  readonly state: IntakeState = noIntake()
+  readonly #options: IntakeOptions
+  readonly #faultLog: FaultLog
+  #socket: PairSocket | null = null
+  /** The greatest height in the log, and that at the failure. */
+  #height: bigint | null
+  #heightAtFailure: bigint | null = null
+
+  constructor(options: IntakeOptions) {
+    this.#options = options
+    this.#faultLog = new FaultLog(options.log)
+    this.#height = options.height
+  }
 
   /**
    * Listens for the core, and returns the port.
    *
    * @throws the error of listening (EADDRINUSE, ...).
    */
-  async function listen(options: PairOptions): Promise<number> {
-    const listening = await listenPair(options, {
-      onConnected: connected,
-      onDisconnected: disconnected,
-      onMessage: take,
-      onRead: write,
-      onFault: closedFor,
+  async listen(options: PairOptions): Promise<number> {
+    this.#socket = await listenPair(options, {
+      onConnected: (peer) => this.#connected(peer),
+      onDisconnected: (peer, reason) => this.#disconnected(peer, reason),
+      onMessage: (message) => this.#take(message),
+      onRead: () => this.#write(),
+      onFault: (fault, message) => this.#closedFor(fault, message),
     })
-    socket = listening
-    return socket.port
+    return this.#socket.port
   }
 
-  /** The store holds blocks: events must be of their chain. */
-  function pinChain(id: string): void {
-    check.pinned ??= { id, pinnedBy: 'the store contains chain' }
+  /** The log's head has changed. */
+  committed({ last }: LogHead): void {
+    if (last === null || (this.#height !== null && last <= this.#height)) return
+    this.#height = last
+    if (this.#heightAtFailure === null || last > this.#heightAtFailure) this.state.failure = null
   }
 
-  function committed({ chainId, height }: Pick<Coverage, 'chainId' | 'height'>): void {
-    pinChain(chainId)
-    if (recoveryHeight === null || height < recoveryHeight) return
-    state.failure = null
-    recoveryHeight = null
+  /** Sends a message to the connected core; false if there is none. */
+  send(message: Buffer): boolean {
+    return this.#socket?.send(message) ?? false
+  }
+
+  /** Logs the faults that are counted, not logged one by one; called every second. */
+  logFaults(): void {
+    this.#faultLog.flush()
   }
 
   /** Ends the connection between two messages, and writes all that the core had sent. */
-  async function close(): Promise<void> {
-    await socket?.close()
-    faultLog.flush(true)
+  async close(): Promise<void> {
+    await this.#socket?.close()
+    this.#faultLog.flush(true)
   }
 
-  function connected(peer: string): void {
-    log.info(`core connected from ${peer}`)
-    state.peer = peer
-    check.connected()
-    onConnected()
-    onChange()
+  #connected(peer: string): void {
+    this.#options.log.info(`core connected from ${peer}`)
+    this.state.coreConnected = true
+    this.#options.writer.connected()
+    this.#options.onConnected()
+    this.#options.onChange()
   }
 
-  function disconnected(peer: string, reason: string): void {
-    log.warn(`core at ${peer} disconnected: ${reason}`)
-    state.peer = null
-    onChange()
+  #disconnected(peer: string, reason: string): void {
+    this.#options.log.warn(`core at ${peer} disconnected: ${reason}`)
+    this.state.coreConnected = false
+    this.#options.onChange()
   }
 
-  function take(message: Buffer): void {
-    const { isInBlock, endsBlock, dropsBlock, begins, upgradeAfter, chainId } = check.check(message)
-    if (dropsBlock) buffer.dropOpenBlock()
-    state.received++
-    if (isInBlock) buffer.append(message, endsBlock)
-    else state.outsideBlocks++
-    if (begins !== null) onBegun(begins)
-    if (upgradeAfter !== null) onUpgrade(upgradeAfter, chainId, message)
+  #take(message: Buffer): void {
+    const { role, block, upgradeAfter } = this.#options.writer.take(message)
+    this.state.events++
+    if (role === 'outside') this.state.outsideBlocks++
+    if (role === 'begin') this.#options.onBegun(block!.height)
+    if (upgradeAfter !== null) this.#options.onUpgrade(upgradeAfter)
   }
 
   /** Nothing more is read before this is written: a killed process loses as little as possible. */
-  function write(): void {
-    const blocked = buffer.write()
+  #write(): void {
+    this.state.lastEventAtMs = Date.now()
+    const blocked = this.#options.writer.write()
+    const socket = this.#socket
     if (blocked === null || socket === null) return
     socket.pause()
-    void blocked.then(socket.resume)
+    // A log that has failed for good ends the process.
+    void blocked.then(socket.resume, () => {})
   }
 
-  function closedFor(fault: ConnectionFault, message: string): void {
+  #closedFor(fault: ConnectionFault, message: string): void {
+    const { state } = this
     state.faults[fault] = (state.faults[fault] ?? 0) + 1
-    faultLog.add(fault, message)
+    this.#faultLog.add(fault, message)
     if (isFaultOfCore(fault)) {
       // The open block of the connection may be incomplete; the core sends it again.
-      check.dropOpenBlock()
-      buffer.dropOpenBlock()
+      this.#options.writer.dropOpenBlock()
       state.failure = withoutAddress(message)
-      recoveryHeight = null
+      this.#heightAtFailure = this.#height
     }
-    onChange()
-  }
-
-  return {
-    state,
-    listen,
-    pinChain,
-    committed,
-    /** The buffer ends within a block, which the core may continue: its events. */
-    resume: check.resume,
-    /** Sends a message to the connected core; false if there is none. */
-    send: (message: Buffer): boolean => socket?.send(message) ?? false,
-    /** Logs the faults that are counted, not logged one by one; called every second. */
-    logFaults: () => faultLog.flush(),
-    close,
+    this.#options.onChange()
   }
 }
 

@@ -1,33 +1,61 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { type BufferCommitter, type CommitterOptions, createBufferCommitter } from './buffer-committer.ts'
-import { createBufferedEvents } from './buffered-events.ts'
-import { findPinnedChain } from './pinned-chain.ts'
-import { type Receiver, type ReceiverState, type ReceiverTask, startReceiver } from './receiver.ts'
+import { describeDuration } from '#core/domain/duration'
+import { LocalLog } from '#core/log/local-log'
+import { NODE_DISK } from '#core/log/log-disk'
+import { LogReader } from '#core/log/log-reader'
+import { readReader, writeReader } from '#core/log/reader-files'
+import { isSilent } from '#core/log/receiver-file'
+import { StoreError } from '#core/store/errors'
+import { readCoverage } from '#core/store/queries/coverage'
+import { readStore } from '#core/store/read-store'
+import type { ForwardState } from './forward/forward-state.ts'
+import { forwarderName } from './forward/register-forwarder.ts'
+import { type Forwarding, startForwarding } from './forward/start-forwarding.ts'
+import { type CommitterOptions, LogCommitter } from './log-committer.ts'
+import { isHeard, type LogsState, stateOfLogs } from './logs-state.ts'
+import type { Receiver, ReceiverTask } from './receiver.ts'
+import { startReceiver } from './start-receiver.ts'
 
 /** Wait for the store's chain before the port is opened without it, milliseconds. */
 const CHAIN_WAIT_MS = 300
 
-/** How often the store is asked whether another process is its writer, milliseconds. */
-const WRITER_LOOK_MS = 1_000
+/** How often the state is looked at without a sign of change, and how often at most, milliseconds. */
+const LOOK_MS = 1_000
+const REPORT_MS = 50
 
 /** The state of a live ingestion. Its `failures` begin with what keeps it from committing. */
-export type LiveState = ReceiverState & {
+export type LiveState = LogsState & {
+  /** Why nothing is heard of a receiver; null unless one is silent. */
+  silence: string | null
+  /** Bytes of events that are not in the store. */
+  bytesLeft: number
+  /** State of the forwarding; null without it. */
+  forward: ForwardState | null
   /** Since when another process has been the store's writer, Unix milliseconds; null if none is. */
   otherWriterSince: number | null
 }
 
-export type LiveOptions = CommitterOptions &
-  Omit<ReceiverTask, 'chain'> & {
-    onState: (state: LiveState) => void
-    onStandby?: (isStandby: boolean) => void
-    onCommit: (coverage: Coverage) => void
-  }
+export type LiveOptions = CommitterOptions & {
+  /** Folders of the event logs to read. */
+  logs: readonly string[]
+  /** The receiver to start, which writes the first of them; null: other processes write them. */
+  receiver: Omit<ReceiverTask, 'eventLog' | 'chain' | 'storeChain' | 'forwarder'> | null
+  /** The name of the store among the readers of the logs. */
+  reader: string
+  /** Where events are forwarded to; null: nowhere. */
+  forward: { host: string; port: number; repeatBytes: number } | null
+  logLevel: string
+  onState: (state: LiveState) => void
+  onStandby?: (isStandby: boolean) => void
+  onCommit: (coverage: Coverage) => void
+}
 
 export type LiveIngestion = {
-  port: number
+  /** The port for the core; null if other processes receive. */
+  port: number | null
   /**
-   * Commits buffered events and new ones, until the signal is aborted.
+   * Commits the blocks of the logs, until the signal is aborted.
    *
    * @throws {StoreRefusedError} if the store rejects this user.
    */
@@ -35,75 +63,154 @@ export type LiveIngestion = {
 }
 
 /**
- * Listens for the core. Events are first written to the buffer on disk, by a thread that does nothing else, and committed
- * from there by this one: the core sends everything once.
+ * Reads event logs into a store. With a receiver, this starts a thread that listens for the core and writes the first log, and
+ * does nothing else: the core sends everything once.
  */
 export async function startLiveIngestion(options: LiveOptions): Promise<LiveIngestion> {
-  const { store, chain, onCommit, host, port, from, buffer, archive, forward, logLevel } = options
-  const pinned = await Promise.race([
-    findPinnedChain(store, chain, buffer),
-    sleep(CHAIN_WAIT_MS, null, { ref: false }),
-  ])
-  const events = createBufferedEvents()
-  let state: ReceiverState | null = null
-  const report = () => {
-    if (state === null) return
-    const { failure } = committer
-    const failures = failure === null ? state.failures : [failure, ...state.failures]
-    options.onState({ ...state, failures, otherWriterSince })
-  }
-  let otherWriterSince: number | null = null
-  /** Whether another process is the writer is asked, not tried: who waits for the lock would get it. */
-  const lookForWriter = async () => {
-    const isStandby = !committer.isWriter && (await store.hasWriter().catch(() => otherWriterSince !== null))
-    // It may have become the writer meanwhile.
-    const since = isStandby && !committer.isWriter ? (otherWriterSince ?? Date.now()) : null
-    if ((since === null) === (otherWriterSince === null)) return
-    otherWriterSince = since
-    options.onStandby?.(since !== null)
-    report()
-  }
+  const { receiver: task, logs, chain, forward, logLevel } = options
+  let ingestion: Ingestion | null = null
   let receiver: Receiver | null = null
-  const committer: BufferCommitter = createBufferCommitter(events, options, {
-    isCoreConnected: () => state !== null && state.peer !== null,
-    onOpened: ({ chainId, height }) => receiver!.post({ type: 'opened', chainId, height }),
-    onCommit: (coverage) => {
-      const { chainId, height } = coverage
-      receiver!.post({ type: 'committed', chainId, height })
-      onCommit(coverage)
-    },
-    onRelease: (before) => receiver!.post({ type: 'release', before }),
-    onChange: report,
-  })
-  receiver = await startReceiver(
-    { host, port, from, buffer, archive, forward, chain: pinned, logLevel },
-    {
-      onFile: events.grown,
-      onState: (given) => {
-        state = given
-        report()
-      },
-    },
-  )
-  const { port: opened, stop } = receiver
-  return {
-    port: opened,
-    run: async () => {
-      const looking = new AbortController()
-      const watch = keepLooking(lookForWriter, looking.signal)
-      const refusal = await committer.run().finally(() => looking.abort())
-      await watch
-      await stop(committer.committedUpTo)
-      report()
-      if (refusal !== null) throw refusal
-    },
+  if (task !== null) {
+    const storeChain = chain === null ? await chainOf(options) : null
+    const forwarder =
+      forward === null ? null : { name: forwarderName(forward), repeatBytes: forward.repeatBytes }
+    const full = { ...task, eventLog: logs[0]!, chain, storeChain, forwarder, logLevel }
+    receiver = await startReceiver(full, () => ingestion?.changed())
   }
+  const started = new Ingestion(receiver, options)
+  ingestion = started
+  return { port: receiver?.port ?? null, run: () => started.run() }
 }
 
-/** Looks again and again, with a wait in between, until the signal is aborted. */
-async function keepLooking(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await look()
-    await sleep(WRITER_LOOK_MS, undefined, { signal }).catch(() => {})
+/** The chain of the store, if it answers at once; null if not, or if it has none. */
+async function chainOf({ store }: LiveOptions): Promise<string | null> {
+  const coverage = readStore(store, readCoverage).catch((error: unknown) => {
+    // A store that must be created or upgraded first gives its chain afterwards; with any other fault the service ends.
+    if (error instanceof StoreError) return null
+    throw error
+  })
+  const known = await Promise.race([coverage, sleep(CHAIN_WAIT_MS, null, { ref: false })])
+  return known?.chainId ?? null
+}
+
+class Ingestion {
+  readonly #reader: LogReader
+  readonly #receiver: Receiver | null
+  readonly #options: LiveOptions
+  readonly #committer: LogCommitter
+  readonly #forwarding: Forwarding | null
+  #forward: ForwardState | null = null
+  #otherWriterSince: number | null = null
+  /** Until a change is reported. */
+  #reporting: NodeJS.Timeout | null = null
+
+  constructor(receiver: Receiver | null, options: LiveOptions) {
+    const { forward, logs, logLevel, log } = options
+    const reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
+    this.#reader = reader
+    this.#receiver = receiver
+    this.#options = options
+    this.#committer = new LogCommitter(reader, options, {
+      isCoreConnected: () => this.#reader.logs.some((log) => isHeard(log.receiver())),
+      onCoverage: (coverage) => this.#hasCoverage(coverage),
+      onCommit: options.onCommit,
+      onChange: () => this.#report(),
+    })
+    this.#forwarding =
+      forward === null
+        ? null
+        : startForwarding({ ...forward, logs: [...logs], logLevel }, log, (state) => {
+            this.#forward = state
+            this.#report()
+          })
+  }
+
+  /** The receiver has told of a change. */
+  changed(): void {
+    this.#reader.hint()
+    this.#reporting ??= setTimeout(() => {
+      this.#reporting = null
+      this.#report()
+    }, REPORT_MS)
+  }
+
+  async run(): Promise<void> {
+    this.#tellLogs(null, null)
+    const looking = new AbortController()
+    const watch = this.#keepLooking(looking.signal)
+    const refusal = await this.#committer.run().finally(() => looking.abort())
+    await watch
+    await this.#receiver?.stop()
+    await this.#forwarding?.stop()
+    this.#reader.close()
+    clearTimeout(this.#reporting ?? undefined)
+    this.#report()
+    if (refusal !== null) throw refusal
+  }
+
+  #hasCoverage({ chainId, height, timestamp }: Coverage): void {
+    this.#receiver?.pinChain(chainId)
+    this.#tellLogs(height, timestamp)
+  }
+
+  /** Tells the logs which blocks the store does not need any more; at its start none, if they do not know it. */
+  #tellLogs(height: bigint | null, time: bigint | null): void {
+    const { reader } = this.#options
+    const file = { name: reader, height, time, isRequired: true, isClean: false, upgrade: null }
+    for (const { name } of this.#reader.logs) {
+      if (height === null && readReader(NODE_DISK, name, reader) !== null) continue
+      // Until the next commit it says less than is true.
+      writeReader(NODE_DISK, name, file).catch(() => {})
+    }
+  }
+
+  /** Looks again and again at the logs' state and the store's writer, until the signal is aborted. */
+  async #keepLooking(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#lookForWriter()
+      this.#report()
+      await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /** Whether another process is the writer is asked, not tried: who waits for the lock would get it. */
+  async #lookForWriter(): Promise<void> {
+    const { store, onStandby } = this.#options
+    const isStandby =
+      !this.#committer.isWriter && (await store.hasWriter().catch(() => this.#otherWriterSince !== null))
+    // It may have become the writer meanwhile.
+    const since = isStandby && !this.#committer.isWriter ? (this.#otherWriterSince ?? Date.now()) : null
+    if ((since === null) === (this.#otherWriterSince === null)) return
+    this.#otherWriterSince = since
+    onStandby?.(since !== null)
+  }
+
+  #report(): void {
+    this.#options.onState(this.#state())
+  }
+
+  #state(): LiveState {
+    const { failure, waiting, bytesLeft } = this.#committer
+    const ofLogs = stateOfLogs(this.#reader)
+    return {
+      ...ofLogs,
+      failures: [failure, waiting, ...ofLogs.failures].filter((some) => some !== null),
+      silence: this.#silence(),
+      bytesLeft,
+      forward: this.#forward,
+      otherWriterSince: this.#otherWriterSince,
+    }
+  }
+
+  #silence(): string | null {
+    if (this.#receiver !== null) return null
+    for (const [index, log] of this.#reader.logs.entries()) {
+      const state = log.receiver()
+      if (state === null) return `log ${index + 1} has no receiver yet`
+      const seconds = (Date.now() - state.writtenAtMs) / 1000
+      if (isSilent(state))
+        return `the receiver of log ${index + 1} has been silent for ${describeDuration(seconds)}`
+    }
+    return null
   }
 }

@@ -1,100 +1,265 @@
-import { Worker } from 'node:worker_threads'
-import { moduleBeside } from '#core/concurrency/module-beside'
-import type { PinnedChain } from '#core/log/event-check'
-import type { BufferPosition, SafeFile } from './event-buffer.ts'
-import type { ForwardSettings, ForwardState } from './forward/forward-state.ts'
-import type { IntakeState } from './intake.ts'
-import type { UpgradeState } from './protocol-upgrade.ts'
+import type { Logger } from 'pino'
+import { LocalLog } from '#core/log/local-log'
+import { NODE_DISK } from '#core/log/log-disk'
+import { logFault, takeLogFolder } from '#core/log/log-folder'
+import { NewerLogError } from '#core/log/log-head'
+import { LogReader } from '#core/log/log-reader'
+import { LogWriter, OtherLogChainError } from '#core/log/log-writer'
+import { readReaders } from '#core/log/reader-files'
+import { isIntact, type ReceiverState, readReceiverFile, writeReceiverFile } from '#core/log/receiver-file'
+import { type LogRetention, retain } from '#core/log/retention'
+import { segmentsIn } from '#core/log/segment-name'
+import { createAllowList } from './allow-list.ts'
+import { convertBuffer, takePosition } from './convert-buffer.ts'
+import { CoreQueue, describeQueue } from './core-queue.ts'
+import { registerForwarder } from './forward/register-forwarder.ts'
+import { Intake, noIntake } from './intake.ts'
+import { ProtocolUpgrade } from './protocol-upgrade.ts'
+
+/** A segment is followed by another one at this size, or at this part of what is to be kept. */
+const SEGMENT_BYTES = 64 * 1024 * 1024
+const SEGMENTS_KEPT = 16
+
+/** What is kept of the log, although all readers have it, unless a setting says otherwise. */
+const DEFAULT_KEEP: LogRetention = { bytes: 1024 ** 3 }
+
+const UPKEEP_MS = 1_000
 
 export type ReceiverTask = {
   host: string
   port: number
   /** Addresses and networks that may connect; none: all may. */
   from: readonly string[]
-  /** Folder of the buffer. */
-  buffer: string
-  /** Folder for committed buffer files; null: they are deleted. */
-  archive: string | null
-  /** Receiver of forwarded events; null: none. */
-  forward: ForwardSettings | null
-  /** The required chain of events; null: that of the first complete block. */
-  chain: PinnedChain | null
-  logLevel: string
+  /** Folder of the event log. */
+  eventLog: string
+  /** Folder of events that a version before 0.3 has received; null for none. */
+  buffer: string | null
+  /** The service's forwarder among the readers, and the bytes that it sends again at most; null without one. */
+  forwarder: { name: string; repeatBytes: number } | null
+  /** How much of the log is kept although no reader needs it; null: the default, once a store has read it. */
+  keep: LogRetention | null
+  /** The required chain of events, by a setting; null: that of the log. */
+  chain: string | null
+  /** The chain of the store that reads the log, which counts while the log has none; null: not known. */
+  storeChain: string | null
 }
 
-export type ReceiverState = Omit<IntakeState, 'failure'> & {
-  /** Faults of the buffer's disk and of the core's events. */
-  failures: string[]
-  /** Bytes in the buffer that are not committed. */
-  bufferedBytes: number
-  /** While the buffer cannot be written, seconds until the core's queue is full (core-queue.ts); otherwise null. */
-  queueSeconds: number | null
-  /** State of the forwarding; null without it. */
-  forward: ForwardState | null
-  /** The protocol upgrade that the core is in; null without one. */
-  upgrade: UpgradeState | null
-}
-
-export type FromReceiver =
-  | { type: 'listening'; port: number }
-  | { type: 'file'; file: SafeFile }
-  | { type: 'state'; state: ReceiverState }
-
-export type ToReceiver =
-  /** The store was opened, and has blocks up to a height. */
-  | { type: 'opened'; chainId: string; height: bigint }
-  | { type: 'committed'; chainId: string; height: bigint }
-  /** Everything before a position is committed. */
-  | { type: 'release'; before: BufferPosition }
-  /** Ends, when all that the core had sent is safe. */
-  | { type: 'stop'; committedUpTo: BufferPosition | null }
-
-export type ReceiverListener = {
-  onFile(file: SafeFile): void
-  onState(state: ReceiverState): void
-}
-
-/** The thread that receives and buffers events, and does nothing else: it never waits for a commit. */
+/** A running receiver. */
 export type Receiver = {
   port: number
-  post(message: ToReceiver): void
-  stop(committedUpTo: BufferPosition | null): Promise<void>
+  /** The store that reads the log has blocks: events must be of its chain, unless the log is of another one. */
+  pinChain(id: string): void
+  /** Ends, once all that the core had sent is in the log. */
+  stop(): Promise<void>
+}
+
+export type ReceiverListener = {
+  /** The log's head or the receiver's state may have changed. */
+  onChange(): void
+  /** Nothing can be written any more: the process must start again. */
+  onFailed(error: Error): void
 }
 
 /**
- * Starts receiving.
- *
- * @throws the error of listening (EADDRINUSE, ...).
+ * Receives from a core, and writes its events to an event log. It knows no store, and looks at readers only to find out what
+ * may be deleted, and whether a protocol upgrade may go on. What it does is in the log's `receiver.json`.
  */
-export async function startReceiver(
-  task: ReceiverTask,
-  { onFile, onState }: ReceiverListener,
-): Promise<Receiver> {
-  const worker = new Worker(moduleBeside(import.meta.url, 'receiver-thread'), { workerData: task })
-  // Not `once` of node:events, which rejects with the error that ends the thread.
-  const ended = new Promise((resolve) => worker.once('exit', resolve))
-  const listening = Promise.withResolvers<number>()
-  let isListening = false
-  worker.on('message', (message: FromReceiver) => {
-    if (message.type === 'file') onFile(message.file)
-    else if (message.type === 'state') onState(message.state)
-    else {
-      isListening = true
-      listening.resolve(message.port)
+export class LogReceiver implements Receiver {
+  port = 0
+  readonly #task: ReceiverTask
+  readonly #log: Logger
+  readonly #listener: ReceiverListener
+  readonly #disk = NODE_DISK
+  readonly #leaveFolder: () => void
+  readonly #coreQueue = new CoreQueue()
+  readonly #keep: LogRetention
+  #mayDelete: boolean
+  #hasDiskFault = false
+  #parts: Parts | null = null
+  #upkeep: NodeJS.Timeout | undefined
+
+  /**
+   * Opens the log and listens for the core.
+   *
+   * @throws the error of listening (EADDRINUSE, ...), and one of {@link logFault} for a log that cannot be written.
+   */
+  static async open(task: ReceiverTask, log: Logger, listener: ReceiverListener): Promise<Receiver> {
+    const leaveFolder = takeLogFolder(task.eventLog)
+    const receiver = new LogReceiver(task, log, listener, leaveFolder)
+    try {
+      await receiver.#start()
+      return receiver
+    } catch (error) {
+      leaveFolder()
+      throw error
     }
-  })
-  worker.on('error', (error) => {
-    listening.reject(error as Error)
-    // Nothing can repair this later: the thread that commits ends, too.
-    if (isListening) throw error
-  })
-  const post = (message: ToReceiver) => worker.postMessage(message)
-  return {
-    port: await listening.promise,
-    post,
-    stop: async (committedUpTo) => {
-      post({ type: 'stop', committedUpTo })
-      await ended
-    },
   }
+
+  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, leaveFolder: () => void) {
+    this.#task = task
+    this.#log = log
+    this.#listener = listener
+    this.#leaveFolder = leaveFolder
+    this.#keep = task.keep ?? DEFAULT_KEEP
+    this.#mayDelete = task.keep !== null
+  }
+
+  pinChain(id: string): void {
+    this.#parts?.writer.pinChain(id)
+  }
+
+  async stop(): Promise<void> {
+    const { writer, intake } = this.#parts!
+    if (writer.fault !== null) {
+      this.#log.warn(
+        'the receiver ends once the event log can be written: killed before that, it loses events of the core',
+      )
+    }
+    await intake.close()
+    await writer.close()
+    clearInterval(this.#upkeep)
+    this.#report()
+    this.#leaveFolder()
+  }
+
+  async #start(): Promise<void> {
+    const { eventLog, host, port, from } = this.#task
+    const earlier = readReceiverFile(this.#disk, eventLog)
+    this.#mayDelete ||= earlier?.hadRequiredReader === true
+    const writer = await this.#openLog(isIntact(earlier))
+    const height = greatestHeight(eventLog, writer)
+    const onChange = () => this.#report()
+    const upgrade: ProtocolUpgrade = new ProtocolUpgrade({
+      disk: this.#disk,
+      folder: eventLog,
+      log: this.#log,
+      height,
+      earlier: earlier?.upgrade ?? null,
+      writer,
+      send: (message) => intake.send(message),
+      onChange,
+    })
+    const intake = new Intake({
+      writer,
+      height,
+      log: this.#log,
+      onChange,
+      onUpgrade: (height) => upgrade.announced(height),
+      onBegun: (height) => upgrade.begun(height),
+      onConnected: () => upgrade.connected(),
+    })
+    this.#parts = { writer, upgrade, intake }
+    this.#report()
+    this.port = await intake.listen({ host, port, allowed: createAllowList(from) })
+    this.#upkeep = setInterval(() => this.#keepUp(), UPKEEP_MS)
+  }
+
+  async #openLog(isIntact: boolean): Promise<LogWriter> {
+    const { eventLog, chain, storeChain, buffer, forwarder } = this.#task
+    try {
+      const writer = await LogWriter.open({
+        folder: eventLog,
+        pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
+        segmentBytes: segmentBytesOf(this.#keep),
+        isIntact,
+        log: this.#log,
+        onHead: (head) => {
+          this.#parts?.intake.committed(head)
+          this.#parts?.upgrade.committed(head)
+          this.#listener.onChange()
+        },
+        onFault: (fault) => {
+          this.#hasDiskFault ||= fault !== null
+          this.#report()
+        },
+        onFailed: (error) => this.#listener.onFailed(error),
+        makeRoom: () => this.#shorten(true),
+      })
+      if (storeChain !== null) writer.pinChain(storeChain)
+      if (forwarder !== null) {
+        if (buffer !== null) await takePosition(buffer, eventLog, forwarder.name)
+        const reader = new LogReader([new LocalLog(eventLog)])
+        registerForwarder(reader, forwarder.name, forwarder.repeatBytes)
+        reader.close()
+      }
+      if (buffer !== null) await convertBuffer(buffer, writer, eventLog, this.#log)
+      return writer
+    } catch (error) {
+      if (!(error instanceof OtherLogChainError || error instanceof NewerLogError)) throw error
+      throw logFault(error.message, { cause: error })
+    }
+  }
+
+  #keepUp(): void {
+    const { writer, upgrade, intake } = this.#parts!
+    intake.logFaults()
+    upgrade.upkeep()
+    this.#coreQueue.sample(intake.state.events, writer.fault !== null)
+    this.#mayDelete ||= readReaders(this.#disk, this.#task.eventLog).some(({ isRequired }) => isRequired)
+    try {
+      this.#shorten(false)
+    } catch (error) {
+      this.#log.warn(`the event log cannot be shortened: ${(error as Error).message}`)
+    }
+    this.#report()
+  }
+
+  /** Deletes what no reader needs; returns whether there was anything. */
+  #shorten(isFull: boolean): boolean {
+    const deleted = retain(
+      {
+        disk: this.#disk,
+        folder: this.#task.eventLog,
+        keep: this.#keep,
+        mayDelete: this.#mayDelete,
+        nowMs: Date.now(),
+      },
+      isFull,
+    )
+    return deleted.length > 0
+  }
+
+  #report(): void {
+    try {
+      writeReceiverFile(this.#disk, this.#task.eventLog, this.#state())
+    } catch {
+      // A full disk, and there was no file yet: readers take the receiver for silent.
+    }
+    this.#listener.onChange()
+  }
+
+  #state(): ReceiverState {
+    const { failure, ...received } = this.#parts?.intake.state ?? noIntake()
+    const fault = this.#parts?.writer.fault ?? null
+    const { secondsLeft } = this.#coreQueue
+    const writeFault = fault === null ? null : `${fault}; ${describeQueue(secondsLeft)}`
+    return {
+      ...received,
+      failures: [writeFault, failure].filter((some) => some !== null),
+      ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
+      upgrade: this.#parts?.upgrade.state ?? null,
+      hasDiskFault: this.#hasDiskFault,
+      hadRequiredReader: this.#mayDelete && this.#task.keep === null,
+    }
+  }
+}
+
+/** What a receiver consists of once its log is open. */
+type Parts = { writer: LogWriter; upgrade: ProtocolUpgrade; intake: Intake }
+
+function segmentBytesOf(keep: LogRetention): number {
+  return keep !== 'all' && 'bytes' in keep
+    ? Math.min(SEGMENT_BYTES, keep.bytes / SEGMENTS_KEPT)
+    : SEGMENT_BYTES
+}
+
+/** The greatest height of a whole block in a log; null if it has none. */
+function greatestHeight(folder: string, { head }: LogWriter): bigint | null {
+  const lasts = segmentsIn(NODE_DISK.list(folder)).flatMap((segment) =>
+    segment.kind === 'sealed' ? segment.last : [],
+  )
+  return [...lasts, head.last].reduce<bigint | null>(
+    (greatest, last) => (last !== null && (greatest === null || last > greatest) ? last : greatest),
+    null,
+  )
 }

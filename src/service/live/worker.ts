@@ -15,16 +15,13 @@ import { createLogger } from '../log.ts'
 import { type LiveOptions, type LiveState, startLiveIngestion } from './live-ingestion.ts'
 
 /** The settings of a live ingestion (live-ingestion.ts). */
-export type LiveTask = Pick<
-  LiveOptions,
-  'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive' | 'forward'
->
+export type LiveTask = Pick<LiveOptions, 'logs' | 'receiver' | 'reader' | 'chain' | 'forward'>
 
 /** Start data of a worker. */
 export type WorkerTask = {
   store: string
   paths: string[]
-  /** Where to listen for a core, and what to do with the buffer; null: not at all. */
+  /** Where to listen for a core, and which event logs to read; null: none. */
   live: LiveTask | null
   /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */
   keep: bigint | null
@@ -43,7 +40,8 @@ export type WorkerMessage =
   | { type: 'running' }
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
   | { type: 'ended'; report: IngestionReport; failure: string | null }
-  | { type: 'listening'; port: number }
+  /** Blocks of the event logs are waited for; `port`: that for a core, if one is waited for here. */
+  | { type: 'listening'; port: number | null }
   /** A store that is to take a core's blocks refuses this user: the message says how. */
   | { type: 'refused'; message: string }
   | { type: 'live'; state: LiveState }
@@ -161,7 +159,7 @@ async function startLive(live: LiveTask) {
 }
 
 async function ingestEvents(): Promise<void> {
-  // The core may connect at once: its events wait in the buffer.
+  // The core may connect at once: its events wait in the event log.
   const live = task.live === null ? null : await startLive(task.live)
   if (live !== null) post({ type: 'listening', port: live.port })
   await begun.promise

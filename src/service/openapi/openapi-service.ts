@@ -21,6 +21,7 @@ const REASONS: Record<UnreadyReason['reason'], string> = {
   'store damaged': 'the database file is damaged, and some answers cannot be given',
   'thread stopped': 'a thread of the service has ended',
   starting: 'the service has begun to start',
+  'receiver silent': 'nothing is heard of a receiver whose event log is followed',
 }
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])
@@ -42,8 +43,6 @@ const FORWARD = {
       lagBytes: { type: 'integer', description: 'bytes of events not yet forwarded' },
       lagBlocks: { type: 'integer', description: 'blocks between the last one forwarded and the newest one' },
       lagSeconds: { type: 'number', description: 'the same lag in seconds of block time' },
-      droppedBytes: { type: 'integer', description: 'bytes of events deleted before they were forwarded' },
-      droppedBlocks: blocksOrNull('range of blocks deleted before they were forwarded'),
       missingBlocks: blocksOrNull(
         'blocks that the receiver must get from another source, or from a core restarted from an earlier snapshot; forwarding continues after the last of them',
       ),
@@ -60,7 +59,10 @@ const LIVE = {
     objectOf({
       coreConnected: { type: 'boolean', description: 'whether a core is connected' },
       eventsReceived: { type: 'integer', description: 'events received since the start of the service' },
-      bufferBytes: { type: 'integer', description: 'bytes of received events that are not yet committed' },
+      bufferBytes: {
+        type: 'integer',
+        description: 'bytes of events in the event log that are not in the store',
+      },
       stopped: {
         type: 'boolean',
         description: 'whether a fault prevents received events from being committed',
@@ -71,7 +73,8 @@ const LIVE = {
       ),
     }),
   ),
-  description: 'State of live ingestion. Only present if the service waits for a core (`--listen`).',
+  description:
+    'State of live ingestion. Only present if the service reads event logs (`--listen`, `--follow`).',
 }
 
 const STANDBY = {

@@ -137,11 +137,16 @@ async function createGrpc(
   return new GrpcServer({ reader, ingestion, metrics, trustProxy, ...shared })
 }
 
-/** The folders that a service writes to, by the label of their metrics: of a SQLite file, and of the live buffer. */
-function disksOf({ store, listen, buffer }: ServeSettings): Record<string, string> {
+/** The folders that fill while a service runs, by the label of their metrics: of a SQLite file, and of event logs. */
+function disksOf({ store, listen, eventLog, follow }: ServeSettings): Record<string, string> {
   return {
     ...(findStore(store).isEmbedded ? { store: dirname(store) } : {}),
-    ...(listen === null ? {} : { buffer }),
+    ...Object.fromEntries(
+      [...(listen === null ? [] : [eventLog]), ...follow].map((folder, index) => [
+        index === 0 ? 'event log' : `event log ${index + 1}`,
+        folder,
+      ]),
+    ),
   }
 }
 

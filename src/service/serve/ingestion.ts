@@ -1,12 +1,13 @@
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { IngestionReport } from '#core/ingest/report'
+import { isLogFault } from '#core/log/log-folder'
 import { StoreError } from '#core/store/errors'
-import { BUFFER_FAULT } from '../live/buffer-folder.ts'
 import { type IngestionListener, startIngestionWorker } from '../live/start-worker.ts'
-import type { WorkerMessage } from '../live/worker.ts'
+import type { LiveTask, WorkerMessage } from '../live/worker.ts'
 import { explainListenError, ListenError } from './listen.ts'
-import type { ServeSettings } from './settings.ts'
+import { isReader, type ServeSettings } from './settings.ts'
 
 /** What an ingestion reports while it works: plain data, since it comes from another thread. */
 export type IngestionMessage = WorkerMessage | { type: 'failed'; message: string }
@@ -36,12 +37,11 @@ export function startIngestion(
   log: Logger,
   notify: (report: IngestionMessage) => void,
 ): Ingestion {
-  const { store, listen, paths, keep, allowGap, strict, logLevel } = settings
+  const { store, listen, follow, paths, keep, allowGap, strict, logLevel } = settings
   const progress = new IngestionProgress(settings, log, notify)
   const promises = progress.promises()
-  if (paths.length === 0 && listen === null && keep === null)
-    return { ...promises, begin: () => {}, stop: async () => {} }
-  const live = listen === null ? null : { ...listen, ...liveTaskOf(settings) }
+  if (isReader(settings)) return { ...promises, begin: () => {}, stop: async () => {} }
+  const live = listen === null && follow.length === 0 ? null : liveTaskOf(settings)
   const task = { store, paths, live, keep, allowGap, strict, logLevel }
   return { ...promises, ...startIngestionWorker(task, progress) }
 }
@@ -49,6 +49,7 @@ export function startIngestion(
 /** Follows the messages of the ingestion's thread: logs them, and settles the promises of an {@link Ingestion}. */
 class IngestionProgress implements IngestionListener {
   readonly #listen: ServeSettings['listen']
+  readonly #follow: readonly string[]
   readonly #log: Logger
   readonly #notify: (report: IngestionMessage) => void
   readonly #ingested = Promise.withResolvers<boolean>()
@@ -57,8 +58,13 @@ class IngestionProgress implements IngestionListener {
   /** Whether a core may connect, if one is waited for. Until then a failure makes the whole start fail. */
   #isStarted: boolean
 
-  constructor({ listen, paths }: ServeSettings, log: Logger, notify: (report: IngestionMessage) => void) {
+  constructor(
+    { listen, follow, paths }: ServeSettings,
+    log: Logger,
+    notify: (report: IngestionMessage) => void,
+  ) {
     this.#listen = listen
+    this.#follow = follow
     this.#log = log
     this.#notify = notify
     this.#isStarted = listen === null
@@ -77,7 +83,8 @@ class IngestionProgress implements IngestionListener {
   onMessage(message: WorkerMessage): void {
     this.#notify(message)
     if (message.type === 'listening') {
-      this.#log.info(`waiting for a core on ${this.#listen!.host}:${message.port}`)
+      if (message.port !== null) this.#log.info(`waiting for a core on ${this.#listen!.host}:${message.port}`)
+      else this.#log.info(`following the event logs ${this.#follow.join(', ')}`)
       this.#isStarted = true
       this.#listening.resolve()
     } else if (message.type === 'refused') {
@@ -109,18 +116,40 @@ class IngestionProgress implements IngestionListener {
   }
 }
 
-/** Why no core can connect: because of the folder of the buffer, or of the address. */
+/** Why no core can connect: because of the event log, or of the address. */
 function listenFault(error: Error, { host, port }: NonNullable<ServeSettings['listen']>): unknown {
-  const isOfBuffer = (error as NodeJS.ErrnoException).code === BUFFER_FAULT
-  return isOfBuffer ? new ListenError(error.message) : explainListenError(error, host, port, '--listen')
+  return isLogFault(error)
+    ? new ListenError(error.message)
+    : explainListenError(error, host, port, '--listen')
 }
 
-function liveTaskOf({ listenFrom, chain, buffer, keepBuffer, forward, forwardMb }: ServeSettings) {
+/** Bytes of blocks that are forwarded again at most, in case the receiver has lost them, unless a smaller log is kept. */
+const REPEAT_BYTES = 256 * 1024 * 1024
+
+function liveTaskOf(settings: ServeSettings): LiveTask {
+  const { store, listen, listenFrom, chain, eventLog, eventLogKeep, follow, reader, buffer, forward } =
+    settings
+  const logBytes =
+    eventLogKeep !== null && eventLogKeep !== 'all' && 'bytes' in eventLogKeep ? eventLogKeep.bytes : Infinity
   return {
-    from: listenFrom,
+    logs: [...new Set([...(listen === null ? [] : [eventLog]), ...follow])],
+    receiver: listen === null ? null : { ...listen, from: listenFrom, keep: eventLogKeep, buffer },
+    reader: reader ?? readerName(store),
     chain,
-    buffer,
-    archive: keepBuffer ? join(buffer, 'archive') : null,
-    forward: forward === null ? null : { ...forward, limitBytes: forwardMb * 1024 * 1024 },
+    forward: forward === null ? null : { ...forward, repeatBytes: Math.min(REPEAT_BYTES, logBytes / 4) },
   }
+}
+
+/** The name of a store among the readers of an event log, which anyone may see. */
+function readerName(store: string): string {
+  const address = /^postgres(?:ql)?:/.test(store) ? withoutPassword(store) : resolve(store)
+  return `store-${createHash('sha256').update(address).digest('hex').slice(0, 12)}`
+}
+
+function withoutPassword(store: string): string {
+  if (!URL.canParse(store)) return store
+  const url = new URL(store)
+  url.password = ''
+  url.searchParams.delete('password')
+  return url.href
 }

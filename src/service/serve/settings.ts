@@ -1,3 +1,4 @@
+import type { LogRetention } from '#core/log/retention'
 import type { CorsOrigins } from '../http/cors.ts'
 
 /** The settings of `lyra serve`. */
@@ -21,14 +22,18 @@ export type ServeSettings = {
   listenFrom: string[]
   /** The chain that a core's events must be of; null for that of the store, or of the first whole block. */
   chain: string | null
-  /** Folder of received events not yet committed. */
-  buffer: string
-  /** Whether committed events are kept, in the folder `archive` of the buffer. */
-  keepBuffer: boolean
+  /** Folder of the event log that the core's events are written to. */
+  eventLog: string
+  /** How much of the event log is kept although no store needs it; null for the default, once a store has read it. */
+  eventLogKeep: LogRetention | null
+  /** Folders of event logs that other receivers write. */
+  follow: string[]
+  /** The store's name among the readers of the event logs; null for one made from its address. */
+  reader: string | null
+  /** Folder of events that a version before 0.3 has received, to be moved to the event log; null for none. */
+  buffer: string | null
   /** Receiver of forwarded events; null for none. */
   forward: { host: string; port: number } | null
-  /** Disk space for events that wait for that receiver, in MiB. */
-  forwardMb: number
   /** Maximum age of the last block, seconds; null for any. */
   maxBehind: number | null
   /** How much older than the last block rows may get before they are pruned, nanoseconds; null for any. */
@@ -38,6 +43,6 @@ export type ServeSettings = {
 }
 
 /** Whether a service only reads its store: it neither ingests nor prunes, and opens nothing for writing. */
-export function isReader({ listen, keep, paths }: ServeSettings): boolean {
-  return listen === null && keep === null && paths.length === 0
+export function isReader({ listen, follow, keep, paths }: ServeSettings): boolean {
+  return listen === null && follow.length === 0 && keep === null && paths.length === 0
 }

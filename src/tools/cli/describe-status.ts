@@ -70,7 +70,7 @@ function describeService(service: ServiceStatus): [string, string][] {
   const parts = [
     coreConnected ? 'core connected' : 'no core connected',
     `${count(eventsReceived)} events received`,
-    `${formatBytes(bufferBytes)} buffered`,
+    `${formatBytes(bufferBytes)} not stored yet`,
     ...(stopped ? ['stopped'] : []),
     ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
   ]
@@ -87,16 +87,13 @@ function describeUpgrade({ height, answered, waitingFor }: NonNullable<ServiceSt
 }
 
 function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {
-  const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, failure } = forward
-  const { droppedBlocks, missingBlocks } = forward
-  const blocks = droppedBlocks ? `, of ${describeBlocks(droppedBlocks)}` : ''
+  const { connected, height, lagBytes, lagBlocks, lagSeconds, missingBlocks, failure } = forward
   const parts = [
     connected ? 'receiver connected' : 'receiver not connected',
     height === null ? 'nothing forwarded' : `forwarded up to block ${height}`,
     lagBytes === 0
       ? 'nothing waits'
       : `${formatBytes(lagBytes)} wait: ${count(lagBlocks)} blocks, ${describeDuration(lagSeconds)}`,
-    ...(droppedBytes === 0 ? [] : [`${formatBytes(droppedBytes)} dropped${blocks}`]),
     // A service of version 0.2.0 does not report them.
     ...(missingBlocks
       ? [

@@ -1,11 +1,19 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { findEventFiles } from '#core/records/event-paths'
 import { PRUNED_ROWS } from '#core/store/schema/tables'
-import { createAllowList } from '#service/live/allow-list'
 import { createLogger } from '#service/log'
 import type { RunningService } from '#service/serve/service'
 import type { ServeSettings } from '#service/serve/settings'
 import { parseAge } from './bound.ts'
+import {
+  chainOption,
+  eventLogKeepOption,
+  eventLogOption,
+  followOption,
+  type GivenOptions,
+  listenFromOption,
+  withEventLog,
+} from './event-log-options.ts'
 import {
   addressLike,
   allowGapOption,
@@ -20,8 +28,8 @@ import {
 import { unusedSettings } from './unused-settings.ts'
 
 const NOTES = `
-With paths it ingests these event files in the background while it serves. Without paths, --listen and --keep it only
-reads: any number of such readers may serve one store. A reader waits until the store can be read.
+With paths it ingests these event files in the background while it serves. Without paths, --listen, --follow and --keep it
+only reads: any number of such readers may serve one store. A reader waits until the store can be read.
 GET /health, /ready and /metrics report on the service; /openapi.json describes the API.`
 
 /** `lyra serve`: answers the API. */
@@ -70,39 +78,33 @@ export function command(): Command {
         .default(null, 'off')
         .argParser(addressLike('127.0.0.1:3005')),
     )
+    .addOption(listenFromOption())
+    .addOption(chainOption('chain of the store, or of its first block'))
+    .addOption(eventLogOption())
+    .addOption(eventLogKeepOption())
+    .addOption(followOption())
     .addOption(
-      setting(
-        '--listen-from <networks>',
-        'comma-separated addresses a core may connect from, such as 10.0.0.7 or 10.0.0.0/8; may be repeated',
-      )
-        .default([], 'any')
-        .argParser(parseNetworks),
-    )
-    .addOption(
-      setting('--chain <id>', 'accept only events of this chain')
-        .default(null, 'chain of the store, or of its first block')
-        .argParser(parseChain),
+      setting('--reader <name>', "the store's name in event logs").default(
+        null,
+        "made from the store's address",
+      ),
     )
     .addOption(
       setting(
         '--buffer <folder>',
-        'folder of this service alone, which keeps received events until they are committed',
-      ).default('./lyra-buffer'),
+        'folder of a version before 0.3, whose events are moved to the event log',
+      ).default(null, './lyra-buffer'),
     )
-    .addOption(flagOption('--keep-buffer', "keep committed events as event files in the buffer's archive"))
+    .addOption(flagOption('--keep-buffer', 'see --event-log-keep').hideHelp())
     .addOption(
       setting('--forward <address>', "forward the core's events to this address, such as a data node's")
         .default(null, 'off')
         .argParser(addressLike('127.0.0.1:3015')),
     )
-    .addOption(
-      setting('--forward-mb <size>', 'disk for events to be forwarded, in MiB')
-        .default(1_024)
-        .argParser(integerBetween(16, 1_048_576)),
-    )
+    .addOption(setting('--forward-mb <size>', 'see --event-log-keep').default(null).hideHelp())
     .addOption(
       setting('--max-behind <seconds>', '/ready fails if the last block is older than this; 0 disables')
-        .default(null, '60 with --listen, otherwise 0')
+        .default(null, '60 with --listen or --follow, otherwise 0')
         .argParser(integerBetween(0, 1_000_000_000)),
     )
     .addOption(
@@ -114,8 +116,9 @@ export function command(): Command {
     .addOption(strictOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
-    .action(async (paths: string[], options: ServeOptions, command: Command) => {
-      const log = createLogger(options.logLevel)
+    .action(async (paths: string[], given: GivenOptions, command: Command) => {
+      const log = createLogger(given.logLevel)
+      const options = withEventLog(given, command, (line) => log.warn(line))
       for (const line of unusedSettings(command, { ...options, paths })) log.warn(line)
       await serve(paths, options)
     })
@@ -132,41 +135,19 @@ function parseOrigins(text: string): '*' | string[] {
   return origins
 }
 
-function parseNetworks(text: string, known: string[]): string[] {
-  const networks = text
-    .split(',')
-    .map((network) => network.trim())
-    .filter((network) => network !== '')
-  try {
-    createAllowList(networks)
-  } catch (error) {
-    throw new InvalidArgumentError(
-      `"${(error as Error).message}" is not an address or network such as 10.0.0.7, 10.0.0.0/8 or fd00::/8.`,
-    )
-  }
-  return [...known, ...networks]
-}
-
-function parseChain(text: string): string {
-  if (text === '' || text.length > 256 || text.includes('\0')) {
-    throw new InvalidArgumentError('It must be a chain id of 1 to 256 characters.')
-  }
-  return text
-}
-
-/** Default maximum age of the last block with `--listen`, seconds. */
+/** Default maximum age of the last block with `--listen` or `--follow`, seconds. */
 const LIVE_MAX_BEHIND = 60
 
-/** The settings as commander returns them; `maxBehind` is 0 for any age, and null if it is not set. */
+/** The settings; `maxBehind` is 0 for any age, and null if it is not set. */
 export type ServeOptions = Omit<ServeSettings, 'paths'>
 
 /** Starts the service with the settings of a command line. */
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
   // A missing path is reported before anything starts.
   if (paths.length > 0) findEventFiles(paths)
-  const { forward, listen } = options
-  if (forward !== null && listen === null) {
-    throw new InvalidSettingError("--forward forwards a core's events: it needs --listen")
+  const { forward, listen, follow } = options
+  if (forward !== null && listen === null && follow.length === 0) {
+    throw new InvalidSettingError("--forward forwards a core's events: it needs --listen or --follow")
   }
   if (forward !== null && forward.host === listen?.host && forward.port === listen.port) {
     throw new InvalidSettingError(
@@ -174,6 +155,7 @@ export async function serve(paths: string[], options: ServeOptions): Promise<Run
     )
   }
   const { startService } = await import('#service/serve/service')
-  const maxBehind = options.maxBehind ?? (listen === null ? 0 : LIVE_MAX_BEHIND)
+  const isLive = listen !== null || follow.length > 0
+  const maxBehind = options.maxBehind ?? (isLive ? LIVE_MAX_BEHIND : 0)
   return startService({ ...options, maxBehind: maxBehind === 0 ? null : maxBehind, paths })
 }

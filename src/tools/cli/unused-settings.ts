@@ -5,18 +5,18 @@ import type { ServeSettings } from '#service/serve/settings'
 const NEEDED_SETTINGS: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
   ['listenFrom', '--listen-from', '--listen'],
   ['chain', '--chain', '--listen'],
-  ['keepBuffer', '--keep-buffer', '--listen'],
-  ['forwardMb', '--forward-mb', '--forward'],
-  ['allowGap', '--allow-gap', '--listen or a file'],
-  ['strict', '--strict', '--listen or a file'],
+  ['eventLogKeep', '--event-log-keep', '--listen'],
+  ['reader', '--reader', '--listen or --follow'],
+  ['allowGap', '--allow-gap', '--listen, --follow or a file'],
+  ['strict', '--strict', '--listen, --follow or a file'],
 ]
 
 /** A line for each setting of `lyra serve` that has no effect, and for each variable whose name may be misspelt. */
-export function unusedSettings(command: Command, { listen, forward, paths }: ServeSettings): string[] {
+export function unusedSettings(command: Command, { listen, follow, paths }: ServeSettings): string[] {
   const isOff = {
     '--listen': listen === null,
-    '--forward': forward === null,
-    '--listen or a file': listen === null && paths.length === 0,
+    '--listen or --follow': listen === null && follow.length === 0,
+    '--listen, --follow or a file': listen === null && follow.length === 0 && paths.length === 0,
   }
   const unused = NEEDED_SETTINGS.filter(([setting, , needs]) => {
     const source = command.getOptionValueSource(setting)

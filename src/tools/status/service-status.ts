@@ -158,8 +158,6 @@ const isForward = isObject({
   lagBytes: isNumber,
   lagBlocks: isNumber,
   lagSeconds: isNumber,
-  droppedBytes: isNumber,
-  droppedBlocks: orNone(isObject(RANGE)),
   missingBlocks: orNone(isObject(RANGE)),
 })
 

@@ -47,9 +47,6 @@ const readPayments = readerOf<ReadPayments, LeftOutSink>(
   { 3: (reader, { list }, leaveOut) => readPartyAmount(reader, list, leaveOut) },
 )
 
-/** For events that are only checked. */
-const NO_LIST: PartyAmounts = { push: () => {} }
-
 const decodeAnyLoss = decoderOf<FundingLossEvent & { type: number }>(
   { kind: 'funding-loss' },
   { marketId: marketField(1), partyId: partyField(2), amount: textField(3), type: uint32Field(4) },
@@ -60,11 +57,7 @@ export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
   kind: 'funding-payments',
   numbers: [178],
   isLong: true,
-  decode: (body, leaveOut) => {
-    const payments = new PaymentList()
-    return decodePayments(body, leaveOut, payments, payments)
-  },
-  decodeToCheck: (body, leaveOut) => decodePayments(body, leaveOut, NO_LIST, new PaymentList()),
+  decode: decodePayments,
   faultOf: faultOfPayments,
   project: (batch, event, position, block) => {
     const rows = new PaymentRows(event, position, block.timestamp)
@@ -212,15 +205,11 @@ function isLoss(event: DecodedEvent): event is FundingLossEvent {
   return event.kind === 'funding-loss'
 }
 
-function decodePayments(
-  reader: WireReader,
-  leaveOut: LeftOutSink,
-  list: PartyAmounts,
-  payments: PaymentList,
-): FundingPaymentsEvent {
+function decodePayments(reader: WireReader, leaveOut: LeftOutSink): FundingPaymentsEvent {
+  const payments = new PaymentList()
   const { marketId, seq } = readPayments(
     reader,
-    { kind: 'funding-payments', marketId: '', seq: 0n, list },
+    { kind: 'funding-payments', marketId: '', seq: 0n, list: payments },
     leaveOut,
   )
   return { kind: 'funding-payments', marketId, seq, payments }

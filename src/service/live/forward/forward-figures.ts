@@ -27,11 +27,6 @@ export const FORWARD_FIGURES: readonly Figure<ForwardState>[] = [
     ({ lagSeconds }) => lagSeconds,
   ],
   [
-    'forward_dropped_bytes',
-    'Bytes of events deleted before they could be forwarded, since the start.',
-    ({ droppedBytes }) => droppedBytes,
-  ],
-  [
     'forward_missing_blocks',
     'Blocks that the receiver of forwarded events must get from another source.',
     ({ missingBlocks: missing }) =>

@@ -1,11 +1,3 @@
-/** Where events are passed on to, and how much disk that may take. */
-export type ForwardSettings = {
-  host: string
-  port: number
-  /** Bytes of events that are kept on disk for the receiver, at most. */
-  limitBytes: number
-}
-
 /** State of forwarding. It contains no addresses, since it is public. */
 export type ForwardState = {
   /** Whether the receiver is connected, and has shaken hands. */
@@ -14,47 +6,36 @@ export type ForwardState = {
   messages: number
   /** Height of the last block passed on; null before the first. */
   height: string | null
-  /** Bytes of events on disk that have not been passed on yet. */
+  /** Bytes of blocks in the log that have not been passed on yet. */
   lagBytes: number
   /** Blocks, and seconds of the chain's time, between the last block passed on and the newest one received. */
   lagBlocks: number
   lagSeconds: number
-  /** Bytes of events that were deleted before they could be passed on, since the start. */
-  droppedBytes: number
-  /** The blocks that were deleted; null if none were. */
-  droppedBlocks: { from: string; to: string } | null
   /**
-   * The blocks that the receiver must get from another source, or from a core restarted from a snapshot before the
-   * first of them: forwarding begins after them. Null if none are missing.
+   * The blocks that the receiver must get from another source, or from a core restarted from a snapshot before the first of
+   * them: forwarding has gone on after them. Null if none are missing.
    */
   missingBlocks: { from: string; to: string } | null
   /** Why nothing is forwarded; null without a fault. */
   failure: string | null
 }
 
-/** Messages to the thread that forwards. */
-export type ToForwarder =
-  /** Readable bytes of a file; the first message about a file announces it. */
-  | { type: 'grown'; number: number; safeBytes: number }
-  /** A file was deleted to make room. */
-  | { type: 'dropped'; number: number; bytes: number; reason: string }
-  /** The announcement of a protocol upgrade that the receiver has not answered yet; null if there is none. */
-  | { type: 'upgrade'; upgrade: ForwardedUpgrade | null }
-  /** All files that an earlier process has left have been named. */
-  | { type: 'start' }
-  | { type: 'stop' }
+/** Start data of the forwarding thread. */
+export type ForwardTask = {
+  host: string
+  port: number
+  /** Folders of the event logs to read. */
+  logs: string[]
+  /** Bytes of blocks that are sent again at most, in case the receiver has lost them. */
+  repeatBytes: number
+  logLevel: string
+}
 
-/** The last block before a protocol upgrade, and the event that announces it. */
-export type ForwardedUpgrade = { height: bigint; event: Uint8Array }
+/** Messages to the thread that forwards. */
+export type ToForwarder = { type: 'stop' }
 
 /** Messages of the thread that forwards. */
-export type FromForwarder =
-  | { type: 'state'; state: ForwardState }
-  /** The receiver is ready for a protocol upgrade after the block of this height: its answer. */
-  | { type: 'ready'; height: bigint; answer: Uint8Array }
-
-/** Start data of the forwarding thread. */
-export type ForwardTask = ForwardSettings & { folder: string; logLevel: string }
+export type FromForwarder = { type: 'state'; state: ForwardState }
 
 export function noForwardState(): ForwardState {
   return {
@@ -64,8 +45,6 @@ export function noForwardState(): ForwardState {
     lagBytes: 0,
     lagBlocks: 0,
     lagSeconds: 0,
-    droppedBytes: 0,
-    droppedBlocks: null,
     missingBlocks: null,
     failure: null,
   }

@@ -1,19 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeBlocks } from '#core/domain/coverage'
-import type { BeginBlock } from '#core/events/block-events'
 import { readyHeightIn } from '#core/events/protocol-upgrade'
-import type { BufferPosition } from '../event-buffer.ts'
-import { type BlockSender, createBlockSender, type SendPosition, START_POSITION } from './block-sender.ts'
-import { type BlockRun, startOfRuns } from './block-stretches.ts'
-import { ConnectionError, dialPair } from './dial-pair.ts'
-import {
-  type ForwardedUpgrade,
-  type ForwardSettings,
-  type ForwardState,
-  noForwardState,
-} from './forward-state.ts'
-import { createKeptFiles, type Dropped, type Trimmed } from './kept-files.ts'
+import { LocalLog } from '#core/log/local-log'
+import { NODE_DISK } from '#core/log/log-disk'
+import type { PendingUpgrade } from '#core/log/log-head'
+import { LogReader } from '#core/log/log-reader'
+import { type ReaderFile, writeReader } from '#core/log/reader-files'
+import { type WholeBlock, WholeBlocks } from '#core/log/whole-blocks'
+import { messageOf } from '../pair-socket.ts'
+import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
+import { type ForwardState, type ForwardTask, noForwardState } from './forward-state.ts'
+import { forwarderName, registerForwarder } from './register-forwarder.ts'
 
 /** Wait before reconnecting to an unreachable receiver: first, and maximum. */
 const FIRST_RECONNECT_MS = 1_000
@@ -25,153 +23,87 @@ const GOOD_CONNECTION_MS = 10_000
 /** How long the receiver may take to accept a started message when the service stops. */
 const LAST_MESSAGE_TIMEOUT_MS = 2_000
 
-/** Events deleted before they were forwarded are logged once, and once more per such interval. */
-const DROP_LOG_MS = 60_000
+const UPKEEP_MS = 1_000
 
-export type ForwarderListener = {
-  /** The state has changed. */
-  onState(): void
-  /** The receiver is ready for a protocol upgrade after the block of a height: its answer. */
-  onReady(height: bigint, answer: Buffer): void
-}
+/** The blocks that were passed on last: a height, and of block 1 the part. */
+type Sent = { height: bigint; hash: string | null }
 
 /**
- * Forwards a core's events from the kept files. Within a connection blocks are consecutive, as a data node requires: a
- * block that the core sends again is skipped, and a missing one ends the connection. A new connection begins with the
- * oldest kept block from which none is missing up to those not passed on yet, since the receiver may have lost uncommitted
- * blocks; of blocks sent again, only the last version is forwarded. Only after an orderly stop does it resume from its
- * last position.
+ * Forwards the whole blocks of event logs. Within a connection they are consecutive, as a data node requires: a missing one
+ * ends the connection, and the next one begins after it. A new connection begins some blocks before those not passed on yet,
+ * since the receiver may have lost uncommitted ones; only after an orderly stop does it go on where it was.
  */
-export function createForwarder(
-  settings: ForwardSettings & { folder: string },
-  log: Logger,
-  { onState, onReady }: ForwarderListener,
-) {
-  const { host, port } = settings
-  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  const state = noForwardState()
-  const files = createKeptFiles(settings.folder, settings.limitBytes, log)
-  const stopping = new AbortController()
-  /** Of the connection that there is. */
-  let sender: BlockSender | null = null
-  let wake: () => void = () => {}
-  /** How far events have been passed on, in any connection. */
-  let passedOn: SendPosition = START_POSITION
-  /** The greatest height passed on; null while that is not known. */
-  let passedUpTo: bigint | null = null
-  let lastFault: string | null = null
-  /** Why there is no connection, and why the files cannot be kept as they should be. */
-  let connectionFault: string | null = null
-  let keepingFault: string | null = null
-  /** Deleted events that have not been logged yet. */
-  let unlogged: Dropped | null = null
-  /** The height of the oldest block that was ever kept. */
-  let oldest: bigint | null = null
-  let dropLoggedAt = Number.NEGATIVE_INFINITY
-  /** The protocol upgrade that the receiver has to answer. */
-  let upgrade: ForwardedUpgrade | null = null
+export class Forwarder {
+  readonly #task: ForwardTask
+  readonly #log: Logger
+  readonly #onState: (state: ForwardState) => void
+  readonly #reader: LogReader
+  readonly #state = noForwardState()
+  readonly #address: string
+  readonly #name: string
+  /** What the logs know of this reader. */
+  #file: ReaderFile
+  #connection: PairConnection | null = null
+  /** Blocks that were passed over since the logs do not have them, whole; null if none are missing. */
+  #missing: { from: bigint; to: bigint } | null = null
+  /** With which block connections begin until it is passed on; null: chosen by what was passed on. */
+  #resumeAt: bigint | null = null
+  /** The end of the last block that was passed on; null if that was in an earlier process. */
+  #place: WholeBlock['place'] | null = null
+  #connectionFault: string | null = null
+  #readFault: string | null = null
+  #lastFault: string | null = null
 
-  /** Takes a message of the receiver. */
-  function take(message: Buffer): void {
-    const height = readyHeightIn(message)
-    if (height !== null) onReady(height, message)
+  constructor(task: ForwardTask, log: Logger, onState: (state: ForwardState) => void) {
+    const { host, port, logs } = task
+    this.#task = task
+    this.#log = log
+    this.#onState = onState
+    this.#reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
+    this.#address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+    this.#name = forwarderName(task)
+    this.#file = registerForwarder(this.#reader, this.#name, task.repeatBytes)
   }
 
-  function setUpgrade(pending: ForwardedUpgrade | null): void {
-    upgrade = pending
-    wake()
-  }
-
-  function grown(number: number, safeBytes: number): void {
-    files.grown(number, safeBytes)
-    // A fault now recurs in a second, and is reported then.
-    void files.scan().then(
-      () => {
-        oldest ??= files.stretches.all[0]?.first.height ?? null
-      },
-      () => {},
-    )
-    wake()
-  }
-
-  function dropped(file: { number: number; bytes: number; reason: string }): void {
-    countDropped({ files: [file.number], lost: files.dropped(file, passedOn) })
-  }
-
-  /** Finishes the block that is being passed on, waits for at most 2 s, and ends. */
-  function stop(): void {
-    stopping.abort()
-    wake()
-  }
-
-  /** Deletes files beyond the limit, and reports; called every second. */
-  async function upkeep(): Promise<void> {
-    try {
-      await files.scan()
-      const { missingBlocks } = state
-      const start = missingBlocks === null ? null : startOfRuns(files.stretches.runs(), passedUpTo)
-      if (start !== null && start.first <= BigInt(missingBlocks!.from)) {
-        sender?.connection.close('the missing blocks have arrived')
-      }
-      const reading = sender?.reading().file ?? Number.POSITIVE_INFINITY
-      countDropped(await files.trim(passedOn, reading))
-      keepingFault = null
-    } catch (error) {
-      keepingFault = logFault(error as Error)
-    }
-    if (sender === null) recordDropped()
-    logDropped()
-    report()
-  }
-
-  /** Dials, passes on and dials again, until it is stopped. */
-  async function run(): Promise<void> {
-    const { signal } = stopping
-    let resumeAt = parsePosition(await files.takePosition())
-    passedOn = resumeAt ?? START_POSITION
-    passedUpTo = resumeAt?.block?.height ?? null
+  /** Dials, passes on and dials again, until the signal is aborted: then it finishes the block that is being passed on. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#write()
+    const keepingUp = this.#keepUp(signal)
     let wait = FIRST_RECONNECT_MS
     while (!signal.aborted) {
       const startedAt = performance.now()
       try {
-        await files.scan()
-        await connect(resumeAt ?? START_POSITION)
+        await this.#connect(signal)
       } catch (error) {
         if (signal.aborted) break
-        connectionFault = logFault(error as Error)
+        this.#notice(error as Error)
       } finally {
-        sender = null
-        state.connected = false
-        report()
+        this.#connection = null
+        this.#report()
       }
-      resumeAt = null
       if (performance.now() - startedAt >= GOOD_CONNECTION_MS) wait = FIRST_RECONNECT_MS
       await sleep(wait, undefined, { signal }).catch(() => {})
       wait = Math.min(2 * wait, LONGEST_RECONNECT_MS)
     }
-    logDropped(true)
-    report()
+    await keepingUp
+    this.#write()
+    this.#reader.close()
+    this.#report()
   }
 
-  async function connect(from: SendPosition): Promise<void> {
-    const { signal } = stopping
-    const connection = await dialPair(host, port, signal, take)
-    connection.closed.addEventListener('abort', () => wake(), { once: true })
+  async #connect(signal: AbortSignal): Promise<void> {
+    const { host, port } = this.#task
+    const connection = await dialPair(host, port, signal, (message) => this.#take(message))
     // A receiver that reads nothing must not hold up the end of the service.
     const onStop = () => setTimeout(() => connection.close('stopped'), LAST_MESSAGE_TIMEOUT_MS).unref()
     signal.addEventListener('abort', onStop, { once: true })
-    const opened = createBlockSender(connection, files, from, firstHeight)
-    sender = opened
-    lastFault = null
-    state.connected = true
-    connectionFault = null
-    log.info(`forwarding: connected to ${address}`)
-    report()
+    this.#connection = connection
+    this.#connectionFault = this.#lastFault = null
+    this.#log.info(`forwarding: connected to ${this.#address}`)
+    this.#report()
     try {
-      await passOn(opened)
-      const position = writtenPosition(opened.blockEnd(), opened.sent())
-      if ((await connection.end(LAST_MESSAGE_TIMEOUT_MS)) && position !== null)
-        await files.writePosition(position)
+      await this.#passOn(connection, signal)
+      if (await connection.end(LAST_MESSAGE_TIMEOUT_MS)) this.#write({ isClean: true })
     } finally {
       signal.removeEventListener('abort', onStop)
       connection.close('stopped')
@@ -179,166 +111,175 @@ export function createForwarder(
   }
 
   /** Passes on until it is stopped between two blocks; throws once the connection is closed. */
-  async function passOn(opened: BlockSender): Promise<void> {
-    const { closed } = opened.connection
-    /** The upgrade that was announced in this connection. */
-    let announced: ForwardedUpgrade | null = null
-    const dueUpgrade = () =>
-      upgrade !== announced && upgrade?.height === opened.sent()?.height && opened.isBetweenBlocks()
-        ? upgrade
-        : null
+  async #passOn(connection: PairConnection, signal: AbortSignal): Promise<void> {
+    const { closed } = connection
+    const ended = AbortSignal.any([signal, closed])
+    const blocks = new WholeBlocks(this.#reader)
+    let next = this.#firstHeight()
+    this.#write({ isClean: false })
+    let sent: Sent | null = null
+    let announced: bigint | null = null
     for (;;) {
       if (closed.aborted) throw closed.reason
-      if (stopping.signal.aborted && opened.isBetweenBlocks()) return
+      if (signal.aborted) return
+      next ??= this.#firstHeight()
+      const block: WholeBlock | null = next === null ? null : await this.#nextBlock(blocks, next, sent)
+      if (block !== null) {
+        await connection.write(Buffer.concat(block.events.map((event) => messageOf(event, 0, event.length))))
+        this.#passed(block)
+        sent = { height: block.height, hash: block.hash }
+        next = block.height + 1n
+        continue
+      }
       // Nothing follows it until the core goes on after the upgrade.
-      const due = dueUpgrade()
-      if (due !== null) {
-        announced = due
-        await opened.sendBetweenBlocks(due.event)
-        state.messages++
-        log.info(`forwarding: the protocol upgrade after block ${due.height} was announced to ${address}`)
-        report()
+      const upgrade = this.#pendingUpgrade()
+      if (upgrade !== null && next === upgrade.height + 1n && upgrade.height !== announced) {
+        announced = upgrade.height
+        await connection.write(messageOf(upgrade.event, 0, upgrade.event.length))
+        this.#state.messages++
+        this.#log.info(
+          `forwarding: the protocol upgrade after block ${upgrade.height} was announced to ${this.#address}`,
+        )
+        this.#report()
+        continue
       }
-      const messages = await opened.sendNext()
-      if (messages === null) await waitForMore(opened, () => dueUpgrade() !== null)
-      else {
-        state.messages += messages
-        advance({ ...opened.reading(), block: opened.sent() })
-      }
+      if (next !== null) this.#passOver(next)
+      this.#report()
+      await this.#reader.untilChange(ended)
     }
   }
 
-  /** The height with which a new connection begins. */
-  function firstHeight(runs: readonly BlockRun[]): bigint {
-    const { first } = startOfRuns(runs, passedUpTo)!
-    const { missingBlocks } = state
-    if (missingBlocks !== null && first <= BigInt(missingBlocks.from)) state.missingBlocks = null
-    const hole = recordDropped()
-    if (hole === null) return first
-    const from = state.missingBlocks?.from ?? `${hole.from}`
-    state.missingBlocks = { from, to: `${hole.to}` }
-    if (missingBlocks?.to !== `${hole.to}`) {
-      log.error(
-        `forwarding: ${describeBlocks({ from: BigInt(from), to: hole.to })} missing in the events kept for ${address}: it must get them from another source, or from the core restarted from a snapshot before block ${from}. Forwarding continues with block ${first}`,
+  /** The block of a height, or before it the other part of block 1. Null if no log has it yet. */
+  async #nextBlock(blocks: WholeBlocks, next: bigint, sent: Sent | null): Promise<WholeBlock | null> {
+    try {
+      const part = sent?.height === 1n ? await blocks.next(1n, sent.hash) : null
+      const block = part ?? (await blocks.next(next))
+      this.#readFault = null
+      return block
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      // A segment may be deleted while it is read: its blocks are missing then.
+      if (code !== 'ENOENT') this.#logOnce(`the event log cannot be read: ${message}`)
+      this.#readFault = 'the event log cannot be read; see the log'
+      this.#reader.refresh()
+      return null
+    }
+  }
+
+  /**
+   * Ends the connection if a block is missing, whole, although later ones are there.
+   *
+   * @throws {ConnectionError}
+   */
+  #passOver(next: bigint): void {
+    const gap = this.#reader.gapAt(next, { wantsWhole: true })
+    if (gap === null) return
+    this.#resumeAt = gap.to + 1n
+    // What was passed on before is only not repeated.
+    const from =
+      this.#file.height !== null && this.#file.height >= gap.from ? this.#file.height + 1n : gap.from
+    if (from <= gap.to) this.#miss({ from, to: gap.to }, this.#resumeAt)
+    throw new ConnectionError(`block ${gap.from} is missing; the next connection begins after it`)
+  }
+
+  #miss(missing: { from: bigint; to: bigint }, next: bigint): void {
+    if (this.#missing?.to !== missing.to) {
+      this.#log.error(
+        `forwarding: ${describeBlocks(missing)} missing in the event log for ${this.#address}: it must get them from another source, or from the core restarted from a snapshot before block ${missing.from}. Forwarding continues with block ${next}`,
       )
     }
-    return first
+    this.#missing = { from: this.#missing?.from ?? missing.from, to: missing.to }
+    this.#report()
   }
 
-  /** The heights before a new connection's first one that were never passed on. Names them if they were deleted. */
-  function recordDropped(): { from: bigint; to: bigint } | null {
-    const start = startOfRuns(files.stretches.runs(), passedUpTo)
-    if (start === null) return null
-    const { first, beforeHole } = start
-    const { droppedBytes, droppedBlocks } = state
-    const before = passedUpTo ?? beforeHole ?? (droppedBytes === 0 ? null : oldest! - 1n)
-    if (before === null || first <= before + 1n) return null
-    const hole = { from: before + 1n, to: first - 1n }
-    if (droppedBytes > 0 && beforeHole === null) {
-      const continues = droppedBlocks !== null && BigInt(droppedBlocks.to) + 1n >= hole.from
-      state.droppedBlocks = {
-        from: continues ? droppedBlocks.from : `${hole.from}`,
-        to: `${hole.to}`,
+  /** The block with which a connection begins; null while no log has any. */
+  #firstHeight(): bigint | null {
+    if (this.#resumeAt !== null) return this.#resumeAt
+    const { height, isClean } = this.#file
+    if (height === null) return this.#reader.lowest({ wantsWhole: true })
+    return isClean ? height + 1n : this.#reader.firstBefore(height, this.#task.repeatBytes)
+  }
+
+  /** The upgrade that the core waits in, unless the receiver is ready for it. */
+  #pendingUpgrade(): PendingUpgrade | null {
+    const pending = this.#reader.logs.flatMap(({ head }) => head?.upgrade ?? [])
+    return pending.find(({ height }) => height !== this.#file.upgrade) ?? null
+  }
+
+  /** Takes a message of the receiver: it is ready for a protocol upgrade. */
+  #take(message: Buffer): void {
+    const height = readyHeightIn(message)
+    if (height === null) return
+    if (!this.#reader.logs.some(({ head }) => head?.upgrade?.height === height)) {
+      this.#log.warn(
+        `forwarding: the receiver is ready for a protocol upgrade after block ${height}, which the core has not announced`,
+      )
+      return
+    }
+    this.#write({ upgrade: height })
+  }
+
+  #passed({ height, timestamp, events, place }: WholeBlock): void {
+    this.#state.messages += events.length
+    if (this.#resumeAt !== null && height >= this.#resumeAt) this.#resumeAt = null
+    if (this.#file.height !== null && height < this.#file.height) return
+    this.#file = { ...this.#file, height, time: timestamp }
+    this.#place = place
+  }
+
+  /** Notes in every log how far this reader has come. */
+  #write(changed: Partial<ReaderFile> = {}): void {
+    this.#file = { ...this.#file, ...changed }
+    for (const folder of this.#task.logs) {
+      // It then says less than is true: more is sent again.
+      writeReader(NODE_DISK, folder, this.#file).catch(() => {})
+    }
+  }
+
+  async #keepUp(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#reader.refresh()
+      const missing = this.#missing
+      if (missing !== null && this.#reader.find(missing.from, { wantsWhole: true }) !== null) {
+        this.#missing = null
+        this.#resumeAt = this.#reader.firstBefore(missing.from, this.#task.repeatBytes)
+        this.#connection?.close('the missing blocks have arrived')
       }
+      this.#write()
+      this.#report()
+      await sleep(UPKEEP_MS, undefined, { signal }).catch(() => {})
     }
-    return hole
   }
 
-  /** Waits for new events, and finds their blocks; not while something else is due. */
-  async function waitForMore(opened: BlockSender, isElseDue: () => boolean): Promise<void> {
-    const reading = opened.reading()
-    const before = files.bytesFrom(reading)
-    await files.scan()
-    if (files.next(reading) !== null || files.bytesFrom(reading) !== before) return
-    if (stopping.signal.aborted || opened.connection.closed.aborted || isElseDue()) return
-    await new Promise<void>((resolve) => {
-      wake = resolve
-    })
-    wake = () => {}
-  }
-
-  function advance(position: SendPosition): void {
-    const { file, offset } = passedOn
-    const height = position.block?.height
-    if (height !== undefined && height > (passedUpTo ?? -1n)) passedUpTo = height
-    if (position.file > file || (position.file === file && position.offset > offset)) passedOn = position
-  }
-
-  function countDropped({ files: deleted, lost }: Trimmed): void {
-    // The connection must not continue after deleted events as if nothing were missing.
-    if (sender !== null && deleted.some((file) => file >= sender!.reading().file)) {
-      sender.connection.close('events that it had not received yet were deleted')
-    }
-    if (lost === null) return
-    // Its blocks are not known if it was deleted before it was read.
-    oldest ??= 1n
-    state.droppedBytes += lost.bytes
-    state.droppedBlocks ??= state.missingBlocks
-    unlogged = { bytes: (unlogged?.bytes ?? 0) + lost.bytes, reason: lost.reason }
-  }
-
-  function logDropped(isLast = false): void {
-    if (unlogged === null) return
-    if (!isLast && performance.now() - dropLoggedAt < DROP_LOG_MS) return
-    const { bytes, reason } = unlogged
-    const { droppedBlocks } = state
-    const blocks = droppedBlocks === null ? '' : ` (${describeBlocks(droppedBlocks)})`
-    log.error(
-      `forwarding: ${bytes} bytes of events were deleted before ${address} received them${blocks}: ${reason}. It must get these blocks from another source`,
+  #notice(error: Error): void {
+    if (!(error instanceof ConnectionError)) throw error
+    this.#logOnce(
+      `${this.#address}: ${error.message}. Reconnecting; its events stay in the event log meanwhile`,
     )
-    unlogged = null
-    dropLoggedAt = performance.now()
+    this.#connectionFault = 'the receiver is unreachable or refuses the connection; see the log'
   }
 
-  /** Logs the fault; returns its public description. */
-  function logFault(error: Error): string | null {
-    const isConnection = error instanceof ConnectionError
-    const code = (error as NodeJS.ErrnoException).code ?? ''
-    // The file was deleted; its content is reported as dropped.
-    if (code === 'ENOENT') return null
-    const message = isConnection
-      ? `${address}: ${error.message}. Reconnecting; events are kept for it meanwhile`
-      : `the events kept in ${settings.folder} cannot be read: ${error.message}`
-    if (message !== lastFault) log.error(`forwarding: ${message}`)
-    lastFault = message
-    return isConnection
-      ? 'the receiver is unreachable or refuses the connection; see the log'
-      : 'the events kept for the receiver cannot be read; see the log'
+  #logOnce(message: string): void {
+    if (message !== this.#lastFault) this.#log.error(`forwarding: ${message}`)
+    this.#lastFault = message
   }
 
-  function report(): void {
-    state.failure = connectionFault ?? keepingFault
-    const newest = files.stretches.all.at(-1)?.last ?? null
-    const since = passedOn.block ?? files.stretches.all[0]?.first ?? null
-    state.height = passedOn.block === null ? null : `${passedOn.block.height}`
-    state.lagBytes = files.blockBytesFrom(passedOn)
-    const isBehind = newest !== null && since !== null && newest.height > since.height
-    state.lagBlocks = isBehind ? Number(newest.height - since.height) : 0
-    state.lagSeconds = isBehind ? Math.max(0, Number(newest.timestamp - since.timestamp) / 1e9) : 0
-    onState()
-  }
-
-  return { state: state as ForwardState, setUpgrade, grown, dropped, stop, upkeep, run }
-}
-
-/** A position as it is written to disk; null if nothing was passed on. */
-function writtenPosition({ file, offset }: BufferPosition, block: BeginBlock | null): object | null {
-  if (block === null) return null
-  const { height, timestamp, hash } = block
-  return { file, offset, block: { height: `${height}`, timestamp: `${timestamp}`, hash } }
-}
-
-/** A position written by an earlier process; null if it is invalid. */
-function parsePosition(value: unknown): SendPosition | null {
-  const { file, offset, block } = (value ?? {}) as { [key in keyof SendPosition]?: unknown }
-  const { height, timestamp, hash } = (block ?? {}) as { [key in keyof BeginBlock]?: unknown }
-  if (!Number.isSafeInteger(file) || !Number.isSafeInteger(offset)) return null
-  if (![height, timestamp].every((digits) => typeof digits === 'string' && /^-?\d{1,20}$/.test(digits)))
-    return null
-  if (typeof hash !== 'string') return null
-  return {
-    file: file as number,
-    offset: offset as number,
-    block: { height: BigInt(height as string), timestamp: BigInt(timestamp as string), hash },
+  #report(): void {
+    const { height, time } = this.#file
+    const highest = this.#reader.highest()
+    const newest = this.#reader.logs.flatMap(({ head }) => head?.time ?? [])
+    const isBehind = highest !== null && (height === null || highest > height)
+    const since = height ?? (highest === null ? 0n : this.#reader.lowest()! - 1n)
+    const latest = newest.reduce((a, b) => (b > a ? b : a), 0n)
+    const state = this.#state
+    state.connected = this.#connection !== null
+    state.failure = this.#connectionFault ?? this.#readFault
+    state.height = height === null ? null : `${height}`
+    state.lagBytes = this.#reader.bytesAfter(height, this.#place)
+    state.lagBlocks = isBehind ? Number(highest - since) : 0
+    state.lagSeconds = isBehind && time !== null ? Math.max(0, Number(latest - time) / 1e9) : 0
+    state.missingBlocks =
+      this.#missing === null ? null : { from: `${this.#missing.from}`, to: `${this.#missing.to}` }
+    this.#onState({ ...state })
   }
 }

@@ -1,0 +1,132 @@
+import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { RefusedEventError } from '#core/log/event-check'
+import { NODE_DISK } from '#core/log/log-disk'
+import type { LogWriter } from '#core/log/log-writer'
+import { readReader, writeReader } from '#core/log/reader-files'
+import { PIECE_BYTES } from '#core/log/segment-scan'
+import { RecordFramer } from '#core/records/record-framer'
+import { isDamage } from '#core/records/record-position'
+
+const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
+
+/**
+ * Moves the events that a version before 0.3 has received, and not stored or forwarded yet, from its buffer to the event log.
+ * A file is deleted once its blocks are in the log; what cannot be read of one stays beside it, as `.damaged`. If the process
+ * ends meanwhile, the next one goes on.
+ */
+export async function convertBuffer(
+  folder: string,
+  writer: LogWriter,
+  eventLog: string,
+  log: Logger,
+): Promise<void> {
+  if (!existsSync(folder)) return
+  const files = oldFiles(folder)
+  if (files.length > 0) log.info(`moving the events in ${folder} to the event log ${eventLog}`)
+  let done: OldFile[] = []
+  for (const file of files) {
+    if (!(await feed(file.paths[0]!, writer, log))) rename(file)
+    done.push(file)
+    // A block may go on in the next file.
+    if (writer.isBlockOpen) continue
+    await writer.settled()
+    for (const { paths } of done) for (const path of paths) rmSync(path, { force: true })
+    done = []
+  }
+  announceUpgrade(folder, writer)
+  await writer.settled()
+  for (const { paths } of done) for (const path of paths) rmSync(path, { force: true })
+  removeIfEmpty(join(folder, 'forward'))
+}
+
+/** Whether a folder has events that a version before 0.3 has left. */
+export function hasOldEvents(folder: string): boolean {
+  return oldFiles(folder).length > 0 || existsSync(join(folder, 'protocol-upgrade.json'))
+}
+
+/** A file of the buffer, which may have a second name in the folder of events to be forwarded. */
+type OldFile = { number: number; paths: string[] }
+
+/** The files of both folders, each once, in their order. */
+function oldFiles(folder: string): OldFile[] {
+  const byNumber = new Map<number, string[]>()
+  for (const each of [folder, join(folder, 'forward')]) {
+    for (const name of NODE_DISK.list(each)) {
+      const digits = FILE_NAME.exec(name)?.[1]
+      if (digits === undefined) continue
+      const paths = byNumber.get(Number(digits)) ?? []
+      byNumber.set(Number(digits), [...paths, join(each, name)])
+    }
+  }
+  return [...byNumber].map(([number, paths]) => ({ number, paths })).sort((a, b) => a.number - b.number)
+}
+
+/** Writes a file's events to the log; false if not all of them can be read. */
+async function feed(path: string, writer: LogWriter, log: Logger): Promise<boolean> {
+  writer.connected()
+  const framer = new RecordFramer(path, (bytes, start, end) => {
+    writer.take(Buffer.from(bytes.subarray(start, end)))
+  })
+  try {
+    for (let at = 0; ; ) {
+      const piece = await NODE_DISK.read(path, at, PIECE_BYTES)
+      if (piece.length === 0) break
+      framer.push(piece)
+      at += piece.length
+      await writer.write()
+    }
+    return framer.end() === null
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
+    log.warn(
+      `${path}: ${error.message}; the events before it are moved to the event log, the file is kept as .damaged`,
+    )
+    writer.dropOpenBlock()
+    return false
+  }
+}
+
+function rename({ paths }: OldFile): void {
+  renameSync(paths[0]!, `${paths[0]!}.damaged`)
+}
+
+/** The core announces an upgrade once. */
+function announceUpgrade(folder: string, writer: LogWriter): void {
+  const path = join(folder, 'protocol-upgrade.json')
+  if (!existsSync(path)) return
+  try {
+    const { event } = JSON.parse(readFileSync(path, 'utf8')) as { event: string }
+    writer.take(Buffer.from(event, 'base64'))
+  } catch {
+    // It cannot be read, or is of another chain: an operator restarts the core.
+  }
+  rmSync(path, { force: true })
+}
+
+/** Tells the log how far such a version had forwarded at its orderly end. `name` is the forwarder's among the readers. */
+export async function takePosition(folder: string, eventLog: string, name: string): Promise<void> {
+  const path = join(folder, 'forward', 'position.json')
+  const text = NODE_DISK.readText(path)
+  if (text === null || readReader(NODE_DISK, eventLog, name) !== null) return
+  try {
+    const { block } = JSON.parse(text) as { block: { height: string; timestamp: string } }
+    const [height, time] = [BigInt(block.height), BigInt(block.timestamp)]
+    await writeReader(NODE_DISK, eventLog, {
+      name,
+      height,
+      time,
+      isRequired: false,
+      isClean: true,
+      upgrade: null,
+    })
+  } catch {
+    // Without it, more is forwarded again.
+  }
+  rmSync(path, { force: true })
+}
+
+function removeIfEmpty(folder: string): void {
+  if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder)
+}

@@ -1,0 +1,23 @@
+import { NODE_DISK } from '#core/log/log-disk'
+import type { LogReader } from '#core/log/log-reader'
+import { type ReaderFile, readReader, writeReader } from '#core/log/reader-files'
+
+/** The name of a forwarder among the readers of a log. */
+export function forwarderName({ host, port }: { host: string; port: number }): string {
+  return `forward-${host.replaceAll(/[^A-Za-z0-9.-]/g, '_')}-${port}`
+}
+
+/**
+ * What the logs know of a forwarder; a new one is made known to them. It begins with the first block that comes, or with the
+ * last ones that are there, of at most `repeatBytes`. From then on a core that announces a protocol upgrade waits for it.
+ */
+export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
+  const [first] = reader.logs
+  const known = readReader(NODE_DISK, first!.name, name)
+  if (known !== null) return known
+  const highest = reader.highest()
+  const height = highest === null ? null : reader.firstBefore(highest, repeatBytes) - 1n
+  const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
+  for (const log of reader.logs) void writeReader(NODE_DISK, log.name, file).catch(() => {})
+  return file
+}

@@ -1,0 +1,185 @@
+import type { Logger } from 'pino'
+import { type Block, ChainError, GapError, StrictError } from '#core/blocks/block'
+import { BlockAssembler } from '#core/blocks/block-assembler'
+import type { Coverage, HeightRange } from '#core/domain/coverage'
+import type { LeftOutReason } from '#core/events/left-out'
+import { type LogBytes, LogCursor } from '#core/log/log-cursor'
+import type { LogReader, LogSegment } from '#core/log/log-reader'
+import { RecordFramer, type RecordSink } from '#core/records/record-framer'
+import { EventStreamError, type RecordPosition } from '#core/records/record-position'
+import { StoreError } from '#core/store/errors'
+
+/** A part of an event log that cannot be read at the moment. */
+export class LogReadError extends StoreError {
+  override name = 'LogReadError'
+}
+
+export type LogBlocksOptions = {
+  /** The required chain of events; null: that of the store, or of the first event. */
+  chain: string | null
+  allowGap: boolean
+  strict: boolean
+  /** Heights whose gaps are accepted: ascending, without overlap. */
+  accepted: readonly HeightRange[]
+  log: Logger
+  /** Called with each whole block. */
+  onBlock: (block: Block) => void
+  onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
+}
+
+/**
+ * The blocks of event logs that a store does not have, in their order. Damage is no end: a block of which an event cannot be
+ * read is taken from another segment, or is missing.
+ */
+export class LogBlocks {
+  readonly #reader: LogReader
+  readonly #options: LogBlocksOptions
+  readonly #cursor: LogCursor
+  #assembler: BlockAssembler
+  /** Of the segment that is being read. */
+  #framer: RecordFramer | null = null
+  /** Whether nothing was read yet: the last stored block is then read again, since the store may have a part of it. */
+  #isFirst = true
+  /** Whether the rest of the bytes is passed over, since another segment has a block of them that cannot be read. */
+  #isLeaving = false
+
+  /** @param stored the store's coverage; null while it is empty */
+  constructor(reader: LogReader, stored: Coverage | null, options: LogBlocksOptions) {
+    this.#reader = reader
+    this.#options = options
+    this.#cursor = new LogCursor(reader)
+    this.#assembler = this.#assemblerFor(stored)
+  }
+
+  /** The store's coverage once every block handed on is committed; null while there is none. */
+  get coverage(): Coverage | null {
+    return this.#assembler.coverage
+  }
+
+  /** Where reading has come to; null between two segments. */
+  get place(): LogCursor['place'] {
+    return this.#cursor.place
+  }
+
+  /**
+   * Reads the next piece, and hands on the blocks that end in it; false if there is nothing to read yet.
+   *
+   * @throws {GapError} if something is missing, unless that is accepted.
+   * @throws {ChainError} for an event of another chain.
+   * @throws {StrictError} for an invalid event, if `strict`.
+   * @throws {LogReadError} if the log cannot be read at the moment.
+   */
+  async readOn(): Promise<boolean> {
+    const needed = this.#needed()
+    const piece = needed === null ? null : await this.#read(needed)
+    if (piece === null) return false
+    const { segment, offset, bytes, isEnd } = piece
+    if (offset === 0) this.#framer = new RecordFramer(segment.name, this.#sinkOf(segment))
+    const framer = this.#framer!
+    try {
+      framer.push(bytes)
+      if (isEnd) refuseCutRecord(framer)
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      this.#cannotReadRest(segment, error)
+      this.#isLeaving = true
+    }
+    this.#isFirst = false
+    if (this.#isLeaving) this.#cursor.leave()
+    this.#isLeaving = false
+    return true
+  }
+
+  /** The block to read next; null if the logs and the store are empty. */
+  #needed(): bigint | null {
+    const { pendingHeight, height } = this.#assembler
+    if (pendingHeight !== null) return pendingHeight
+    if (height === null) return this.#reader.lowest()
+    return this.#isFirst ? height : height + 1n
+  }
+
+  async #read(needed: bigint): Promise<LogBytes | null> {
+    try {
+      return await this.#cursor.read(needed)
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      throw new LogReadError(`the event log cannot be read (${code ?? message})`, { cause: error })
+    }
+  }
+
+  #sinkOf(segment: LogSegment): RecordSink {
+    const ofLog = segment.log.head?.chainId ?? null
+    const expected = this.#options.chain ?? ofLog
+    return (bytes, start, end, position) => {
+      if (this.#isLeaving) return
+      try {
+        this.#assembler.accept(bytes, start, end, position)
+        this.#checkChain(expected, position)
+      } catch (error) {
+        // A log is of one chain: an event of another one is damaged.
+        const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
+        if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
+        const height = this.#assembler.pendingHeight
+        this.#cannotRead(segment, error, height)
+        this.#isLeaving = height !== null && this.#reader.find(height) !== null
+      }
+    }
+  }
+
+  /** @throws {ChainError} if the first event was of another chain than expected. */
+  #checkChain(expected: string | null, position: RecordPosition): void {
+    const { chainId } = this.#assembler
+    if (expected === null || chainId === expected) return
+    throw new ChainError(
+      `an event of chain ${JSON.stringify(chainId)}, but ${JSON.stringify(expected)} is expected`,
+      position,
+    )
+  }
+
+  /** Whether the store is of a chain, or empty. */
+  #isOfChain(chain: string): boolean {
+    const stored = this.#assembler.coverage
+    return stored === null || stored.chainId === chain
+  }
+
+  /** Passes over a block: the assembler begins anew with what was whole before. */
+  #cannotRead(segment: LogSegment, error: Error, height: bigint | null): void {
+    if (height !== null) {
+      this.#options.log.warn(`live ingestion: block ${height} cannot be read: ${error.message}`)
+      this.#reader.cannotRead(segment, { from: height, to: height, reason: error.message })
+    }
+    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
+  }
+
+  /** Passes over everything in a segment from the next block on. */
+  #cannotReadRest(segment: LogSegment, error: Error): void {
+    const from = this.#needed()
+    this.#cannotRead(segment, error, null)
+    if (from === null) return
+    this.#options.log.warn(
+      `live ingestion: ${segment.name} cannot be read from block ${from} on: ${error.message}`,
+    )
+    this.#reader.cannotRead(segment, { from, to: null, reason: error.message })
+  }
+
+  #assemblerFor(coverage: Coverage | null): BlockAssembler {
+    return new BlockAssembler({ ...this.#options, coverage })
+  }
+}
+
+/** Whether an error is damage in the log; all others are about what is missing, or refused by a setting. */
+function isUnreadable(error: unknown): error is EventStreamError {
+  const isOther = error instanceof GapError || error instanceof ChainError || error instanceof StrictError
+  return error instanceof EventStreamError && !isOther
+}
+
+/** @throws {EventStreamError} for a segment that ends within a record. */
+function refuseCutRecord(framer: RecordFramer): void {
+  const cut = framer.end()
+  if (cut === null) return
+  throw new EventStreamError('the segment ends within a record: it is damaged here', {
+    ...framer.position,
+    record: framer.position.record + 1,
+    offset: cut.offset,
+  })
+}

@@ -1,0 +1,319 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { ChainError, GapError } from '#core/blocks/block'
+import { type Coverage, holdAll } from '#core/domain/coverage'
+import type { LeftOutReason } from '#core/events/left-out'
+import { BatchWriter } from '#core/ingest/batch-writer'
+import type { LogReader } from '#core/log/log-reader'
+import { EventStreamError, type RecordPosition } from '#core/records/record-position'
+import {
+  otherChain,
+  StoreError,
+  StoreLockedError,
+  StoreRefusedError,
+  StoreUnavailableError,
+} from '#core/store/errors'
+import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queries/coverage'
+import type { Query } from '#core/store/queries-protocol'
+import { readStore } from '#core/store/read-store'
+import type { Store, Writer } from '#core/store/store'
+import { LogBlocks, LogReadError } from './log-blocks.ts'
+
+/** Wait before retrying a write that the store refused, milliseconds. */
+const COMMIT_RETRY_MS = 1_000
+
+/** The writer's lock is let go once no core has been connected, and nothing was left to commit, for so long, milliseconds. */
+const IDLE_MS = 5_000
+
+/** Once one log has waited for another one so long, that is named, milliseconds. */
+const LONG_WAIT_MS = 10_000
+
+export type CommitterOptions = {
+  store: Store
+  /** The required chain of events; null: that of the store, or of an empty store's first complete block. */
+  chain: string | null
+  allowGap: boolean
+  strict: boolean
+  log: Logger
+  signal: AbortSignal
+  onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
+}
+
+export type CommitterListener = {
+  /** Whether a core is connected to a receiver of a log. */
+  isCoreConnected(): boolean
+  /** The store has blocks: when it was opened, and with each commit, by whichever process. */
+  onCoverage(coverage: Coverage): void
+  onCommit(coverage: Coverage): void
+  /** The failure has changed. */
+  onChange(): void
+}
+
+/**
+ * Commits the blocks of event logs to a store, by height: from the block after the store's last one on. It is the store's
+ * writer only while it has something to commit or a core is connected: another service, or a command, may write meanwhile.
+ */
+export class LogCommitter {
+  readonly #reader: LogReader
+  readonly #options: CommitterOptions
+  readonly #listener: CommitterListener
+  #failure: string | null = null
+  #isWriter = false
+  /** Since when a log is waited for although another one goes on; null while none is. */
+  #waitsSince: number | null = null
+  /** The store's last block, as last seen; null while it has none. */
+  #height: bigint | null = null
+  /** The reading of this time as the writer, or of the last one. */
+  #reading: LogBlocks | null = null
+
+  constructor(reader: LogReader, options: CommitterOptions, listener: CommitterListener) {
+    this.#reader = reader
+    this.#options = options
+    this.#listener = listener
+  }
+
+  /** The fault that keeps it from committing; null without one. */
+  get failure(): string | null {
+    return this.#failure
+  }
+
+  /** Whether this is the store's writer. */
+  get isWriter(): boolean {
+    return this.#isWriter
+  }
+
+  /** The log that is waited for although another one goes on, once that lasts; null if there is none. */
+  get waiting(): string | null {
+    const next = this.#height === null ? null : this.#height + 1n
+    const [log] = next === null || this.#reader.find(next) !== null ? [] : this.#reader.waitsFor(next)
+    const later = log === undefined ? null : this.#reader.laterIn(next!)
+    if (later === null) {
+      this.#waitsSince = null
+      return null
+    }
+    this.#waitsSince ??= performance.now()
+    if (performance.now() - this.#waitsSince < LONG_WAIT_MS) return null
+    return `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
+  }
+
+  /** Bytes of the logs that are not in the store yet. */
+  get bytesLeft(): number {
+    return this.#reader.bytesAfter(this.#height, this.#reading?.place ?? null)
+  }
+
+  /** Commits until the signal is aborted (null), or the store refuses this user (why). */
+  async run(): Promise<StoreRefusedError | null> {
+    const { signal } = this.#options
+    let isStoreReady = false
+    while (!signal.aborted) {
+      try {
+        if (!isStoreReady) {
+          await this.#reportingFaults(() => this.#prepareStore())
+          isStoreReady = true
+          this.#resumed()
+        }
+        await this.#untilBlock()
+        if (!signal.aborted) await this.#openAndCommit()
+      } catch (error) {
+        if (signal.aborted) break
+        if (error instanceof StoreRefusedError) return error
+        if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
+        if (error instanceof GapError) await this.#untilClosed(error)
+        // Waiting cannot repair the events.
+        else if (error instanceof EventStreamError) await once(signal, 'abort')
+        else await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+    return null
+  }
+
+  // The store
+
+  /** Makes the store, or brings it up to date, unless another process is its writer, which has done so. */
+  async #prepareStore(): Promise<void> {
+    const { store, log, signal } = this.#options
+    let writer: Writer | null = null
+    try {
+      writer = await store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
+      this.#opened(await writer.coverage())
+    } catch (error) {
+      if (!(error instanceof StoreLockedError)) throw error
+      log.warn(`${error.message}; standing by`)
+      this.#opened(await readStore(store, readCoverage))
+    } finally {
+      await writer?.close()
+    }
+  }
+
+  #opened(stored: Coverage | null): void {
+    const { chain, store } = this.#options
+    if (stored === null) return
+    if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
+    this.#has(stored)
+  }
+
+  /** The store has these blocks. */
+  #has(coverage: Coverage): void {
+    this.#height = coverage.height
+    this.#listener.onCoverage(coverage)
+  }
+
+  /** Waits until a log has a block for the store, or the signal is aborted. Other processes may write to it meanwhile. */
+  async #untilBlock(): Promise<void> {
+    const { signal, store } = this.#options
+    while (!signal.aborted) {
+      const next = this.#height === null ? this.#reader.lowest() : this.#height + 1n
+      if (next !== null && (this.#reader.find(next) !== null || this.#reader.gapAt(next) !== null)) return
+      await this.#reader.untilChange(signal)
+      const stored = signal.aborted ? null : await readStore(store, readCoverage).catch(() => null)
+      if (stored !== null) this.#opened(stored)
+    }
+  }
+
+  async #openAndCommit(): Promise<void> {
+    const { store, signal } = this.#options
+    let writer: Writer | null = null
+    try {
+      await this.#reportingFaults(async () => {
+        writer = await this.#openWriter(store, signal)
+        if (writer === null) return
+        this.#isWriter = true
+        await this.#commit(writer)
+      })
+    } finally {
+      // After another failure, the cause is the same.
+      await (writer as Writer | null)
+        ?.close()
+        .catch((error: Error) => this.#failure ?? this.#fail(error.message))
+      this.#isWriter = false
+    }
+  }
+
+  /** Waits to become the writer. Meanwhile the other one's commits are followed: what it has is needed no more. */
+  async #openWriter(store: Store, signal: AbortSignal): Promise<Writer | null> {
+    const done = new AbortController()
+    const following = this.#followOther(AbortSignal.any([signal, done.signal]))
+    try {
+      return await store.openWriter({ durable: true, signal, onNotice: this.#warn })
+    } finally {
+      done.abort()
+      await following
+    }
+  }
+
+  async #followOther(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      const stored = await readStore(this.#options.store, readCoverage).catch(() => null)
+      if (stored !== null && !signal.aborted) this.#has(stored)
+    }
+  }
+
+  // Reading and committing
+
+  /** Commits what the logs have, until the signal is aborted, nothing is left to do for long, or an error occurs. */
+  async #commit(writer: Writer): Promise<void> {
+    const { signal, store } = this.#options
+    const batches = new BatchWriter(writer, (coverage) => {
+      this.#has(coverage)
+      this.#listener.onCommit(coverage)
+    })
+    const stored = await writer.coverage()
+    this.#opened(stored)
+    const accepted = await readStore(store, readAcceptedGaps)
+    const reading = new LogBlocks(this.#reader, stored, {
+      ...this.#options,
+      accepted,
+      onBlock: (block) => batches.add(block),
+    })
+    this.#reading = reading
+    let idleSince = performance.now()
+    try {
+      while (!signal.aborted) {
+        const isMore = await reading.readOn()
+        if (!isMore || batches.isDue()) {
+          await batches.commit(reading.coverage)
+          this.#resumed()
+        }
+        if (isMore || this.#listener.isCoreConnected()) idleSince = performance.now()
+        if (isMore) continue
+        if (performance.now() - idleSince >= IDLE_MS) return
+        await this.#reader.untilChange(signal)
+      }
+      await batches.commit(reading.coverage)
+    } catch (error) {
+      // The whole blocks before it are good.
+      if (error instanceof EventStreamError || error instanceof LogReadError)
+        await batches.commit(reading.coverage)
+      throw error
+    }
+  }
+
+  /**
+   * Waits until a gap is closed: by an operator who has ingested a part of the missing blocks, or accepted them, or by a core
+   * that has sent them again; or until the signal is aborted.
+   */
+  async #untilClosed({ from, to }: GapError): Promise<void> {
+    const { signal, store } = this.#options
+    function* isAnswered(): Query<boolean> {
+      const head = yield* readStoreHead()
+      if (head !== null && BigInt(head.height) >= from) return true
+      return holdAll(yield* readAcceptedGaps(), { from, to })
+    }
+    let lookedAt = performance.now()
+    while (!signal.aborted && this.#reader.find(from, { wantsWhole: true }) === null) {
+      await this.#reader.untilChange(signal)
+      if (performance.now() - lookedAt < COMMIT_RETRY_MS) continue
+      lookedAt = performance.now()
+      if (await readStore(store, isAnswered).catch(() => false)) {
+        this.#reader.tryAgain()
+        return
+      }
+    }
+  }
+
+  // Faults
+
+  async #reportingFaults<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (thrown) {
+      // A reader's fault, of which the cause is known.
+      const { cause } = thrown as Error
+      const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
+      const isExpected = error instanceof StoreError || error instanceof EventStreamError
+      if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError))
+        this.#fail(`${error.message}${this.#remedyOf(error)}`)
+      throw error
+    }
+  }
+
+  /** What an operator can do about events that cannot be ingested, added to the error's message. */
+  #remedyOf(error: Error): string {
+    if (error instanceof GapError) {
+      const reason = this.#reader.reasonFor(error.from)
+      const because = reason === null ? '' : `. Events of block ${error.from} cannot be read: ${reason}`
+      return `${because}. To do without them: lyra gap accept ${error.from} ${error.to}`
+    }
+    if (error instanceof ChainError)
+      return '. The event log has events of that chain: give each chain its own --event-log, too'
+    return ''
+  }
+
+  readonly #warn = (message: string) => this.#options.log.warn(message)
+
+  #fail(message: string): void {
+    if (this.#failure !== message) this.#options.log.error(`live ingestion: ${message}`)
+    this.#failure = message
+    this.#listener.onChange()
+  }
+
+  #resumed(): void {
+    if (this.#failure === null) return
+    this.#options.log.info('live ingestion: resumed')
+    this.#failure = null
+    this.#listener.onChange()
+  }
+}

@@ -1,0 +1,75 @@
+import type { LogSource } from '#core/log/local-log'
+import { NODE_DISK } from '#core/log/log-disk'
+import type { LogReader } from '#core/log/log-reader'
+import { readReaders } from '#core/log/reader-files'
+import { isSilent, type ReceiverFile, type UpgradeState } from '#core/log/receiver-file'
+
+/** The state of several event logs and their receivers, together. */
+export type LogsState = {
+  /** Whether a core is connected to a receiver. */
+  coreConnected: boolean
+  /** Events received since the start of the receivers, and those of them outside blocks, which are passed over. */
+  received: number
+  outsideBlocks: number
+  /** Connections closed by the receivers since their start, by reason. */
+  faults: Record<string, number>
+  /** Faults of the logs' disks and of the core's events. */
+  failures: string[]
+  /** While a log cannot be written, seconds until its core's queue is full (null: unlimited); otherwise absent. */
+  queueSeconds?: number | null
+  /** The protocol upgrade that a core is in; null without one. */
+  upgrade: UpgradeState | null
+  /** The size of the logs, and their first block; null while they have none. */
+  logBytes: number
+  logFirstHeight: bigint | null
+  /** Chain time between the last block of the slowest store that reads a log and that of the log, in seconds. */
+  oldestReaderSeconds: number
+}
+
+/** The state of the logs that a reader reads, as their receivers have last written it. */
+export function stateOfLogs(reader: LogReader): LogsState {
+  const receivers = reader.logs.flatMap((log) => log.receiver() ?? [])
+  const queues = receivers.flatMap(({ queueSeconds }) => (queueSeconds === undefined ? [] : [queueSeconds]))
+  return {
+    coreConnected: receivers.some(isHeard),
+    received: sumOf(receivers, ({ events }) => events),
+    outsideBlocks: sumOf(receivers, ({ outsideBlocks }) => outsideBlocks),
+    faults: sumOfFaults(receivers),
+    failures: receivers.flatMap(({ failures }) => failures),
+    ...(queues.length > 0 && { queueSeconds: leastOf(queues) }),
+    upgrade: receivers.find(({ upgrade }) => upgrade !== null)?.upgrade ?? null,
+    logBytes: sumOf(reader.logs, ({ segments }) => sumOf(segments, ({ bytes }) => bytes)),
+    logFirstHeight: reader.lowest(),
+    oldestReaderSeconds: Math.max(0, ...reader.logs.map(oldestReaderSeconds)),
+  }
+}
+
+/** Whether a core is connected to a receiver that runs. */
+export function isHeard(state: ReceiverFile | null): boolean {
+  return state?.coreConnected === true && !isSilent(state)
+}
+
+function sumOf<T>(all: readonly T[], numberOf: (one: T) => number): number {
+  return all.reduce((sum, one) => sum + numberOf(one), 0)
+}
+
+function sumOfFaults(receivers: readonly ReceiverFile[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const { faults } of receivers)
+    for (const [reason, count] of Object.entries(faults)) sums[reason] = (sums[reason] ?? 0) + count
+  return sums
+}
+
+/** The least of several times, of which null is unlimited. */
+function leastOf(seconds: readonly (number | null)[]): number | null {
+  const known = seconds.filter((some) => some !== null)
+  return known.length === 0 ? null : Math.min(...known)
+}
+
+function oldestReaderSeconds({ name, head }: LogSource): number {
+  const times = readReaders(NODE_DISK, name).flatMap(({ isRequired, time }) =>
+    isRequired && time !== null ? Number(time) : [],
+  )
+  if (head?.time == null || times.length === 0) return 0
+  return Math.max(0, (Number(head.time) - Math.min(...times)) / 1e9)
+}

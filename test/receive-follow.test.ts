@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readCoverage } from '#core/store/queries/coverage'
+import { dial } from './fixtures/core.ts'
+import { assertEqualStores } from './fixtures/digest-store.ts'
+import { send } from './fixtures/http.ts'
+import {
+  blocksOf,
+  kill,
+  type LiveService,
+  stop,
+  untilHeight,
+  untilNotReady,
+  untilReady,
+} from './fixtures/live.ts'
+import { freePort } from './fixtures/port.ts'
+import { addressOf, corePortOf, end, type RunningProgram, runLyra, startLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { startReceiver } from './fixtures/receiver.ts'
+import { scaled } from './fixtures/sampling.ts'
+import { storeOf } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { startCore } from './fixtures/steady-core.ts'
+import { ANY_STORE_KIND, describeOn, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+const blocks = await blocksOf(SAMPLE)
+
+/** Starts a receiver that runs alone. */
+async function startReceive(
+  t: TestContext,
+  eventLog: string,
+  args: string[] = [],
+): Promise<{ program: RunningProgram; corePort: number }> {
+  const program = startLyra(t, ['receive', '--listen', '127.0.0.1:0', '--event-log', eventLog, ...args])
+  return { program, corePort: await corePortOf(program) }
+}
+
+/** Starts a service that reads event logs. */
+async function startFollowing(
+  t: TestContext,
+  store: string,
+  logs: readonly string[],
+  args: string[] = [],
+): Promise<LiveService> {
+  const follow = ['--follow', logs.join(',')]
+  const program = startLyra(t, [
+    'serve',
+    '--port',
+    '0',
+    '--store',
+    store,
+    '--max-behind',
+    '0',
+    ...follow,
+    ...args,
+  ])
+  return { program, base: await addressOf(program), corePort: 0 }
+}
+
+describeOn(STORE_KINDS, 'services that follow an event log', (kind) => {
+  test('lose nothing of what a receiver gets, however often they are killed', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    const store = kind.create(t)
+    const receiver = await startReceive(t, eventLog)
+    const kills = scaled(3, 50)
+    const random = createRandom(4)
+    const core = startCore(t, receiver.corePort, blocks, 40)
+    for (let round = 0; round < kills; round++) {
+      const service = await startFollowing(t, store, [eventLog])
+      await sleep(300 + random.integer(700))
+      await kill(service)
+    }
+    const service = await startFollowing(t, store, [eventLog])
+    await until(() => core.sent === blocks.flat().length, 'the core', 60_000)
+    await untilHeight(service, blocks.length)
+    await stop(service)
+    await end(receiver.program)
+    assert.deepEqual((await readFrom(store, readCoverage))!.gaps, [])
+    await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+  })
+})
+
+describeOn(ANY_STORE_KIND, 'an event log', (kind) => {
+  test('gives several stores its blocks, and keeps those that one of them does not have', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    const [one, two] = [kind.create(t), kind.create(t)]
+    const receiver = await startReceive(t, eventLog, ['--event-log-keep', '16MiB'])
+    const core = await dial(receiver.corePort)
+    await core.send(blocks.slice(0, 300))
+    const first = await startFollowing(t, one, [eventLog])
+    const second = await startFollowing(t, two, [eventLog])
+    for (const service of [first, second]) await untilHeight(service, 300)
+    await stop(second)
+    await core.send(blocks.slice(300))
+    await untilHeight(first, blocks.length)
+    const late = await startFollowing(t, two, [eventLog])
+    await untilHeight(late, blocks.length)
+    await untilReady(late)
+    const readers = readdirSync(join(eventLog, 'readers'))
+    assert.equal(readers.filter((name) => /^store-[0-9a-f]{12}\.json$/.test(name)).length, 2)
+    const [name] = readers
+    const released = await runLyra(t, `log release ${name!.replace('.json', '')} --event-log ${eventLog}`)
+    assert.equal(released.code, 0, released.stderr)
+    const unknown = await runLyra(t, `log release nobody --event-log ${eventLog}`)
+    assert.equal(unknown.code, 2)
+    assert.match(unknown.stderr, /has no reader "nobody"; it has store-[0-9a-f]{12}/)
+    for (const service of [first, late]) await stop(service)
+    await end(receiver.program)
+    for (const store of [one, two]) await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+  })
+
+  test('of a receiver that has ended is named by /ready, and goes on with it', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    const service = await startFollowing(t, kind.create(t), [eventLog])
+    await untilNotReady(service, 'log 1 has no receiver yet')
+    const port = await freePort()
+    const receiver = await startReceive(t, eventLog, ['--listen', `127.0.0.1:${port}`])
+    await (await dial(port)).send(blocks.slice(0, 50))
+    await untilHeight(service, 50)
+    await untilReady(service)
+    receiver.program.child.kill('SIGKILL')
+    await receiver.program.outcome
+    await untilNotReady(service, 'the receiver of log 1 has been silent for')
+    const again = await startReceive(t, eventLog, ['--listen', `127.0.0.1:${port}`])
+    await (await dial(port)).send(blocks.slice(50, 100))
+    await untilHeight(service, 100)
+    await untilReady(service)
+    await stop(service)
+    await end(again.program)
+  })
+
+  test('of one core beside another one: what one of them has, a store gets', async (t) => {
+    const logs = [join(temporaryFolder(t), 'a'), join(temporaryFolder(t), 'b')]
+    const store = kind.create(t)
+    const receivers = [await startReceive(t, logs[0]!), await startReceive(t, logs[1]!)]
+    const cores = await Promise.all(receivers.map(({ corePort }) => dial(corePort)))
+    const service = await startFollowing(t, store, logs)
+    // Each lacks what its receiver would lose in a kill.
+    await cores[0]!.send([...blocks.slice(0, 100), ...blocks.slice(120, 300)])
+    await cores[1]!.send([...blocks.slice(0, 200), ...blocks.slice(210, 300)])
+    await untilHeight(service, 300)
+    await untilReady(service)
+    await cores[1]!.send(blocks.slice(300))
+    await untilHeight(service, blocks.length, 40_000)
+    await stop(service)
+    for (const { program } of receivers) await end(program)
+    await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+  })
+})
+
+describe('a receiver that runs alone', () => {
+  test('has figures, and refuses another chain and a second receiver', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    const port = await freePort()
+    const receiver = await startReceive(t, eventLog, ['--metrics', `127.0.0.1:${port}`])
+    await (await dial(receiver.corePort)).send(blocks.slice(0, 20))
+    const base = `http://127.0.0.1:${port}`
+    const metrics = async () => (await send(base, '/metrics')).text
+    await until(async () => /^lyra_live_events_received_total [1-9]/m.test(await metrics()), 'the events')
+    assert.match(await metrics(), /^lyra_event_log_first_height 1$/m)
+    assert.equal((await send(base, '/')).status, 404)
+    const second = await runLyra(t, `receive --listen 127.0.0.1:0 --event-log ${eventLog}`)
+    assert.equal(second.code, 1)
+    assert.match(second.stderr, /another process receives into this event log/)
+    await end(receiver.program)
+    const other = await runLyra(t, `receive --listen 127.0.0.1:0 --event-log ${eventLog} --chain other`)
+    assert.match(
+      other.stderr,
+      /is of chain "core-scenarios", but --chain is "other": name another --event-log/,
+    )
+  })
+
+  test('is forwarded by a process of its own, which goes on where it was', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    const receiver = await startReceive(t, eventLog)
+    const core = await dial(receiver.corePort)
+    const target = await startReceiver(t)
+    const start = () => startLyra(t, `forward 127.0.0.1:${target.port} --follow ${eventLog}`)
+    const received = () => target.connections.flatMap(({ messages }) => messages)
+    const first = start()
+    await core.send(blocks.slice(0, 100))
+    await until(() => received().length === blocks.slice(0, 100).flat().length, 'the first blocks')
+    await end(first)
+    await core.send(blocks.slice(100, 200))
+    const second = start()
+    await until(() => received().length === blocks.slice(0, 200).flat().length, 'the others')
+    assert.ok(Buffer.concat(received()).equals(Buffer.concat(blocks.slice(0, 200).flat())))
+    await end(second)
+    const [name] = readdirSync(join(eventLog, 'readers'))
+    const file = JSON.parse(readFileSync(join(eventLog, 'readers', name!), 'utf8'))
+    assert.deepEqual([name, file.height, file.clean], [`forward-127.0.0.1-${target.port}.json`, '200', true])
+    await end(receiver.program)
+  })
+})
