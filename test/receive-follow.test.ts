@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/queries/coverage'
+import { assertSays } from './fixtures/assert-says.ts'
 import { dial } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { send } from './fixtures/http.ts'
@@ -17,7 +18,15 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { freePort } from './fixtures/port.ts'
-import { addressOf, corePortOf, end, type RunningProgram, runLyra, startLyra } from './fixtures/program.ts'
+import {
+  addressOf,
+  corePortOf,
+  end,
+  type RunningProgram,
+  runLyra,
+  runWell,
+  startLyra,
+} from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { startReceiver } from './fixtures/receiver.ts'
 import { scaled } from './fixtures/sampling.ts'
@@ -102,6 +111,13 @@ describeOn(ANY_STORE_KIND, 'an event log', (kind) => {
     await untilReady(late)
     const readers = readdirSync(join(eventLog, 'readers'))
     assert.equal(readers.filter((name) => /^store-[0-9a-f]{12}\.json$/.test(name)).length, 2)
+    const status = await runWell(t, `status --event-log ${eventLog}`)
+    assertSays(status.stdout, `whole blocks  1 to ${blocks.length}\n`)
+    assert.match(status.stdout, /^receiver +core connected$/m)
+    assert.match(
+      status.stdout,
+      new RegExp(`^reader +store-\\w+, a store, has blocks up to ${blocks.length}, 0 s behind`, 'm'),
+    )
     const [name] = readers
     const released = await runLyra(t, `log release ${name!.replace('.json', '')} --event-log ${eventLog}`)
     assert.equal(released.code, 0, released.stderr)

@@ -70,7 +70,9 @@ export class LocalLog implements LogSource {
     this.head = readHead(this.#disk, this.name)
     const { head } = this
     this.#headText = head === null ? null : `${head.number} ${head.bytes} ${head.upgrade?.height ?? ''}`
-    if (this.#headText === before && performance.now() - this.#listedAtMs < LIST_MS) return false
+    const isListed = performance.now() - this.#listedAtMs < LIST_MS
+    if (this.#headText === before && isListed) return false
+    if (isListed && head !== null && this.#extendActive(head)) return true
     return this.#list() || this.#headText !== before
   }
 
@@ -109,16 +111,29 @@ export class LocalLog implements LogSource {
     return () => watcher?.close()
   }
 
+  /** Extends the segment that is being written; false if the head is of another one. A log may have thousands of others. */
+  #extendActive({ number, last, bytes }: LogHead): boolean {
+    const active = this.segments.at(-1)
+    if (active === undefined || active.kind !== 'active' || active.number !== number || last === null)
+      return false
+    this.segments = [...this.segments.slice(0, -1), { ...active, last, bytes }]
+    return true
+  }
+
   /** Reads the names again; returns whether they have changed. */
   #list(): boolean {
     const { head } = this
     const before = this.segments
+    const sizes = new Map(
+      before.flatMap(({ kind, name, bytes }) => (kind === 'active' ? [] : [[name, bytes]])),
+    )
     this.#listedAtMs = performance.now()
     this.segments = segmentsIn(this.#disk.list(this.name)).flatMap((segment): ReadableSegment[] => {
       const { number, first } = segment
       const name = segmentName(segment)
       if (segment.kind !== 'open') {
-        const bytes = this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0
+        // It never changes again under this name.
+        const bytes = sizes.get(name) ?? this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0
         return [{ number, first, last: segment.last, kind: segment.kind, name, bytes }]
       }
       // Of others nothing may be read yet.

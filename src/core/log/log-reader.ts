@@ -36,6 +36,9 @@ export class LogReader {
   readonly #changes = new ChangeSignal()
   readonly #stops: (() => void)[]
   readonly #unreadable = new Map<string, Unreadable[]>()
+  /** The segments of each log, and of all of them, as last looked at. */
+  #listed: (readonly ReadableSegment[])[] = []
+  #all: readonly LogSegment[] = []
 
   constructor(logs: readonly LogSource[]) {
     this.#logs = logs
@@ -196,8 +199,13 @@ export class LogReader {
     return bytes
   }
 
-  #segments(): LogSegment[] {
-    return this.#logs.flatMap((log) => log.segments.map((segment) => ({ ...segment, log })))
+  /** The segments of all logs, made anew only if one of them has changed. */
+  #segments(): readonly LogSegment[] {
+    const isSame = this.#logs.every((log, index) => log.segments === this.#listed[index])
+    if (isSame) return this.#all
+    this.#listed = this.#logs.map(({ segments }) => segments)
+    this.#all = this.#logs.flatMap((log) => log.segments.map((segment) => ({ ...segment, log })))
+    return this.#all
   }
 
   #delivers(segment: LogSegment, height: bigint): boolean {

@@ -24,7 +24,7 @@ export function readersFolder(folder: string): string {
 }
 
 /** Whether a text may name a reader. */
-function isReaderName(name: string): boolean {
+export function isReaderName(name: string): boolean {
   return NAME.test(name)
 }
 

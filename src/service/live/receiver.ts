@@ -24,6 +24,7 @@ const SEGMENTS_KEPT = 16
 const DEFAULT_KEEP: LogRetention = { bytes: 1024 ** 3 }
 
 const UPKEEP_MS = 1_000
+const SHORTEN_MS = 5_000
 
 export type ReceiverTask = {
   host: string
@@ -75,6 +76,8 @@ export class LogReceiver implements Receiver {
   readonly #keep: LogRetention
   #mayDelete: boolean
   #hasDiskFault = false
+  /** When the log was shortened last, and the number of the segment that was written to then. */
+  #shortened = { number: 0, atMs: 0 }
   #parts: Parts | null = null
   #upkeep: NodeJS.Timeout | undefined
 
@@ -196,12 +199,19 @@ export class LogReceiver implements Receiver {
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
     this.#mayDelete ||= readReaders(this.#disk, this.#task.eventLog).some(({ isRequired }) => isRequired)
+    this.#shortenNowAndThen(writer.head.number)
+    this.#report()
+  }
+
+  /** Deletes what no reader needs whenever a segment has been sealed, and every few seconds, since readers go on. */
+  #shortenNowAndThen(number: number): void {
+    if (number === this.#shortened.number && performance.now() - this.#shortened.atMs < SHORTEN_MS) return
+    this.#shortened = { number, atMs: performance.now() }
     try {
       this.#shorten(false)
     } catch (error) {
       this.#log.warn(`the event log cannot be shortened: ${(error as Error).message}`)
     }
-    this.#report()
   }
 
   /** Deletes what no reader needs; returns whether there was anything. */

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { readTime } from '#core/domain/time'
+import { isReaderName } from '#core/log/reader-files'
 import type { LogRetention } from '#core/log/retention'
 import { createAllowList } from '#service/live/allow-list'
 import { hasOldEvents } from '#service/live/convert-buffer'
@@ -45,6 +46,14 @@ export const followOption = () =>
   setting('--follow <folders>', 'comma-separated event logs of other receivers; may be repeated')
     .default([], 'none')
     .argParser(parseFolders)
+
+/** Parses the name of a reader, which becomes that of a file. */
+export function parseReader(text: string): string {
+  if (isReaderName(text)) return text
+  throw new InvalidArgumentError(
+    'It must be a name of letters, digits, dots, hyphens and underscores, up to 100.',
+  )
+}
 
 /** `--listen-from`, of commands that wait for a core. */
 export const listenFromOption = () =>

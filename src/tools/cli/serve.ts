@@ -12,6 +12,7 @@ import {
   followOption,
   type GivenOptions,
   listenFromOption,
+  parseReader,
   withEventLog,
 } from './event-log-options.ts'
 import {
@@ -84,10 +85,9 @@ export function command(): Command {
     .addOption(eventLogKeepOption())
     .addOption(followOption())
     .addOption(
-      setting('--reader <name>', "the store's name in event logs").default(
-        null,
-        "made from the store's address",
-      ),
+      setting('--reader <name>', "the store's name in event logs")
+        .argParser(parseReader)
+        .default(null, "made from the store's address"),
     )
     .addOption(
       setting(

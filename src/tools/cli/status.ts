@@ -1,8 +1,10 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { printable, printableLines } from '#core/domain/printable'
 import { findStore } from '#core/store/open-store'
+import { statusOfEventLog } from '../status/event-log-status.ts'
 import { statusOfService } from '../status/service-status.ts'
 import { statusOfStore } from '../status/status.ts'
+import { describeEventLog } from './describe-event-log.ts'
 import { describeStatus } from './describe-status.ts'
 import { EXIT } from './exit.ts'
 import { InvalidSettingError, jsonOption, setting, storeOption } from './options.ts'
@@ -10,33 +12,43 @@ import { printJson } from './output.ts'
 
 const NOTES = `
 For a store, shows its size, schema and writer; for a running service, its readiness and live ingestion; for both,
-stored blocks, rows and gaps. Changes nothing. For a store with an older schema, shows only the versions and exits with
+stored blocks, rows and gaps; for an event log, its blocks, its receiver and its readers. Changes nothing. For a store with an older schema, shows only the versions and exits with
 status 1: run lyra migrate.`
 
-type StatusOptions = { store: string; url: string | undefined; json: boolean }
+type StatusOptions = { store: string; url: string | undefined; eventLog: string | undefined; json: boolean }
 
-/** `lyra status`: the state of a store or a service. */
+/** `lyra status`: the state of a store, a service or an event log. */
 export function command(): Command {
-  return new Command('status')
-    .summary('show the blocks, rows and gaps of a store or running service')
-    .description('Shows the blocks, rows, gaps and state of a store or running service.')
-    .addOption(storeOption())
-    .addOption(setting('--url <address>', 'query a running service instead of a store').argParser(parseUrl))
-    .addOption(jsonOption())
-    .addHelpText('after', NOTES)
-    .action(async (options: StatusOptions, command: Command) => {
-      const report = isOfService(options, command)
-        ? await statusOfService(options.url!)
-        : await statusOfStore(findStore(options.store))
-      if (options.json) printJson(report)
-      else console.log(printableLines(describeStatus(report)))
-      const { store } = report
-      if (store === null || store.schemaVersion === store.programSchemaVersion) return
-      console.error(
-        `lyra: ${printable(report.of)}: its schema is version ${store.schemaVersion}, this program's ${store.programSchemaVersion}; run lyra migrate`,
-      )
-      process.exitCode = EXIT.failure
-    })
+  return (
+    new Command('status')
+      .summary('show the state of a store, running service or event log')
+      .description('Shows the blocks, rows, gaps and state of a store, running service or event log.')
+      .addOption(storeOption())
+      .addOption(setting('--url <address>', 'query a running service instead of a store').argParser(parseUrl))
+      // No variable: that of the service's log must not turn the command away from its store.
+      .addOption(new Option('--event-log <folder>', 'show an event log instead of a store'))
+      .addOption(jsonOption())
+      .addHelpText('after', NOTES)
+      .action(async (options: StatusOptions, command: Command) => {
+        if (options.eventLog !== undefined) {
+          const status = statusOfEventLog(options.eventLog)
+          if (options.json) printJson(status)
+          else console.log(printableLines(describeEventLog(status)))
+          return
+        }
+        const report = isOfService(options, command)
+          ? await statusOfService(options.url!)
+          : await statusOfStore(findStore(options.store))
+        if (options.json) printJson(report)
+        else console.log(printableLines(describeStatus(report)))
+        const { store } = report
+        if (store === null || store.schemaVersion === store.programSchemaVersion) return
+        console.error(
+          `lyra: ${printable(report.of)}: its schema is version ${store.schemaVersion}, this program's ${store.programSchemaVersion}; run lyra migrate`,
+        )
+        process.exitCode = EXIT.failure
+      })
+  )
 }
 
 /** Options of the command line take precedence over the environment. */

@@ -1,0 +1,71 @@
+import { LocalLog } from '#core/log/local-log'
+import { NODE_DISK } from '#core/log/log-disk'
+import { readReaders } from '#core/log/reader-files'
+import { isSilent } from '#core/log/receiver-file'
+import { ServiceError } from './service-status.ts'
+
+/** The state of an event log. 64-bit integers are text. */
+export type EventLogStatus = {
+  /** Its folder. */
+  of: string
+  /** Null until it has a whole block. */
+  chainId: string | null
+  bytes: number
+  /** The ranges of blocks that it has, whole, ascending. */
+  ranges: { from: string; to: string }[]
+  /** The receiver as it last wrote its state; null if none has been there. `seconds`: how long ago. */
+  receiver: { isSilent: boolean; seconds: number; coreConnected: boolean; failures: string[] } | null
+  readers: EventLogReader[]
+}
+
+/** A reader of an event log: a store, which blocks stay for, or a forwarder. */
+export type EventLogReader = {
+  name: string
+  kind: 'store' | 'forwarder'
+  /** The last block that it has; null if none. */
+  height: string | null
+  /** Chain time from that block to the log's last one; null if not known. */
+  behindSeconds: number | null
+}
+
+/**
+ * Reads the state of an event log, and changes nothing.
+ *
+ * @throws {ServiceError} for a folder that is none.
+ */
+export function statusOfEventLog(folder: string): EventLogStatus {
+  const log = new LocalLog(folder)
+  log.refresh()
+  const { head, segments } = log
+  if (head === null && segments.length === 0) throw new ServiceError(`${folder}: not an event log`)
+  const receiver = log.receiver()
+  return {
+    of: folder,
+    chainId: head?.chainId ?? null,
+    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+    ranges: rangesOf(segments.filter(({ kind }) => kind !== 'part')),
+    receiver: receiver && {
+      isSilent: isSilent(receiver),
+      seconds: Math.max(0, (Date.now() - receiver.writtenAtMs) / 1000),
+      coreConnected: receiver.coreConnected,
+      failures: receiver.failures,
+    },
+    readers: readReaders(NODE_DISK, folder).map(({ name, height, time, isRequired }) => ({
+      name,
+      kind: isRequired ? 'store' : 'forwarder',
+      height: height === null ? null : `${height}`,
+      behindSeconds: head?.time == null || time === null ? null : Math.max(0, Number(head.time - time) / 1e9),
+    })),
+  }
+}
+
+/** Ranges of blocks, joined where they touch or overlap. */
+function rangesOf(segments: readonly { first: bigint; last: bigint }[]): EventLogStatus['ranges'] {
+  const joined: { from: bigint; to: bigint }[] = []
+  for (const { first, last } of [...segments].sort((a, b) => (a.first < b.first ? -1 : 1))) {
+    const before = joined.at(-1)
+    if (before === undefined || first > before.to + 1n) joined.push({ from: first, to: last })
+    else if (last > before.to) before.to = last
+  }
+  return joined.map(({ from, to }) => ({ from: `${from}`, to: `${to}` }))
+}
