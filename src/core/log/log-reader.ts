@@ -13,7 +13,7 @@ const COUNTS_MS = 10_000
 export type LogSegment = ReadableSegment & { log: LogSource }
 
 /** A piece of a segment. */
-export type LogPiece = {
+type LogPiece = {
   bytes: Buffer
   /** Offset in the segment of the byte after it. */
   end: number
@@ -25,7 +25,7 @@ export type LogPiece = {
 type Unreadable = { from: bigint; to: bigint | null; reason: string }
 
 /** Blocks that no log has, although there are later ones. */
-export type LogGap = { from: bigint; to: bigint }
+type LogGap = { from: bigint; to: bigint }
 
 /**
  * Reads one or several event logs by height: a block is read from the newest segment that has it. Several logs are one

@@ -16,7 +16,7 @@ const MAX_UNFLUSHED_SEGMENTS = 2
 /** Errors of a disk that may pass: it is full, or fails for a while. */
 const PASSING_FAULTS = ['ENOSPC', 'EDQUOT', 'EIO']
 
-export type LogWriterOptions = {
+type LogWriterOptions = {
   folder: string
   /** The required chain of events; null: that of the log, or of the first whole block. */
   pinned: PinnedChain | null

@@ -6,7 +6,7 @@ const NAME = 'receiver.json'
 const PAGE_BYTES = 4096
 
 /** A receiver that has not written its state for so long is taken to have ended, in milliseconds. */
-export const SILENT_MS = 10_000
+const SILENT_MS = 10_000
 
 /** What the receiver of a log says of itself, at each change and each second. Public: it contains no addresses. */
 export type ReceiverState = {

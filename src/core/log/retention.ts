@@ -9,7 +9,7 @@ export type LogRetention = { bytes: number } | { milliseconds: number } | 'all'
 const NEARLY_FULL_PART = 0.05
 const NEARLY_FULL_BYTES = 1024 ** 3
 
-export type RetentionOptions = {
+type RetentionOptions = {
   disk: LogDisk
   folder: string
   keep: LogRetention

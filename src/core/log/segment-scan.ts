@@ -10,7 +10,7 @@ export const PIECE_BYTES = 1024 * 1024
 export type SegmentPlace = { bytes: number; records: number }
 
 /** What the file of a segment contains, up to the first event that cannot be read. */
-export type SegmentScan = {
+type SegmentScan = {
   /** The end of the last event that can be read. */
   events: SegmentPlace
   /** The end of the last block that is whole, and that block; null if none is. */

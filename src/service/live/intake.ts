@@ -10,7 +10,7 @@ import {
   type PairSocket,
 } from './pair-socket.ts'
 
-export type IntakeOptions = {
+type IntakeOptions = {
   writer: LogWriter
   /** The greatest height of a whole block in the log; null if it has none. */
   height: bigint | null
@@ -25,7 +25,7 @@ export type IntakeOptions = {
   onConnected: () => void
 }
 
-export type IntakeState = {
+type IntakeState = {
   coreConnected: boolean
   /** Events received since the start. */
   events: number

@@ -14,7 +14,7 @@ export class LogReadError extends StoreError {
   override name = 'LogReadError'
 }
 
-export type LogBlocksOptions = {
+type LogBlocksOptions = {
   /** The required chain of events; null: that of the store, or of the first event. */
   chain: string | null
   allowGap: boolean

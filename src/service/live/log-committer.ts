@@ -40,7 +40,7 @@ export type CommitterOptions = {
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
 }
 
-export type CommitterListener = {
+type CommitterListener = {
   /** Whether a core is connected to a receiver of a log. */
   isCoreConnected(): boolean
   /** The store has blocks: when it was opened, and with each commit, by whichever process. */

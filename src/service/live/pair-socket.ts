@@ -45,7 +45,7 @@ export function isFaultOfCore(fault: ConnectionFault): boolean {
   return CORE_FAULTS.includes(fault)
 }
 
-export type PairListener = {
+type PairListener = {
   /** A core has connected and completed the handshake. */
   onConnected(peer: string): void
   /**
@@ -145,7 +145,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       oldest.refuse('broken handshake', `no handshake before ${MAX_HANDSHAKES} others dialled in`)
     }
     handshaking.add(connection)
-    receive(socket, {
+    new MessageReceiver(socket, {
       onHandshake: () => {
         if (core !== null && !isSilent(core)) {
           connection.refuse('second core', 'refused, another core is connected')
@@ -172,7 +172,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       },
       onRead: listener.onRead,
       refuse: connection.refuse,
-    })
+    }).start()
     // A peer that has ended sends nothing more: free its place at once, before the core reconnects.
     socket.once('end', () => connection.close('closed by the core'))
     socket.once('close', () => connection.close('closed by the core'))
@@ -233,69 +233,101 @@ type PairReceiver = {
   refuse(fault: ConnectionFault, message: string): void
 }
 
-/** Performs the handshake and splits the data into messages: 8 bytes of big-endian length, then the message. */
-function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: PairReceiver): void {
-  let isHandshakeDone = false
+/** Performs the handshake on a socket and splits the data into messages: 8 bytes of big-endian length, then the message. */
+class MessageReceiver {
+  readonly #socket: Socket
+  readonly #listener: PairReceiver
+  #isHandshakeDone = false
   /** What has arrived of the next message, in memory for all of it and for what is read with its end. */
-  let pending: Buffer = Buffer.alloc(0)
-  let pendingBytes = 0
-  let neededBytes = HANDSHAKE.length
+  #pending: Buffer = Buffer.alloc(0)
+  #pendingBytes = 0
+  #neededBytes = HANDSHAKE.length
 
-  socket.setNoDelay(true)
-  socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-  const timer = setTimeout(() => refuse('broken handshake', 'no handshake within 5 s'), HANDSHAKE_TIMEOUT_MS)
-  socket.once('close', () => clearTimeout(timer))
-  socket.write(HANDSHAKE)
-  socket.on('data', (chunk: Buffer) => {
-    if (pendingBytes > 0 || chunk.length < neededBytes) keepPending(chunk)
-    if (pendingBytes > 0 && pendingBytes < neededBytes) return
-    let bytes = pendingBytes > 0 ? pending.subarray(0, pendingBytes) : chunk
-    if (!isHandshakeDone) {
-      if (!bytes.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) {
-        refuse('broken handshake', `not the handshake of PAIR version 0: ${bytes.toString('hex', 0, 8)}`)
-        return
-      }
-      isHandshakeDone = true
-      clearTimeout(timer)
+  constructor(socket: Socket, listener: PairReceiver) {
+    this.#socket = socket
+    this.#listener = listener
+  }
+
+  start(): void {
+    const socket = this.#socket
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+    const timer = setTimeout(() => {
+      if (!this.#isHandshakeDone) this.#listener.refuse('broken handshake', 'no handshake within 5 s')
+    }, HANDSHAKE_TIMEOUT_MS)
+    socket.once('close', () => clearTimeout(timer))
+    socket.write(HANDSHAKE)
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#pendingBytes > 0 || chunk.length < this.#neededBytes) this.#append(chunk)
+    if (this.#pendingBytes > 0 && this.#pendingBytes < this.#neededBytes) return
+    let bytes = this.#pendingBytes > 0 ? this.#pending.subarray(0, this.#pendingBytes) : chunk
+    if (!this.#isHandshakeDone) {
+      if (!this.#shakeHands(bytes)) return
       bytes = bytes.subarray(HANDSHAKE.length)
-      onHandshake()
-      if (socket.destroyed) return
     }
+    const end = this.#takeMessages(bytes)
+    if (end === null) return
+    this.#pending = Buffer.alloc(0)
+    this.#pendingBytes = 0
+    if (end < bytes.length) this.#append(bytes.subarray(end))
+    if (end > 0) this.#listener.onRead()
+    // A thread that waits for the next block does not collect its garbage.
+    if (bytes.length > LARGE_BYTES) (bytes.buffer as ArrayBuffer).transfer(0)
+  }
+
+  /** Whether the other side has shaken hands, and may stay. */
+  #shakeHands(bytes: Buffer): boolean {
+    if (!bytes.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) {
+      this.#listener.refuse(
+        'broken handshake',
+        `not the handshake of PAIR version 0: ${bytes.toString('hex', 0, 8)}`,
+      )
+      return false
+    }
+    this.#isHandshakeDone = true
+    this.#listener.onHandshake()
+    return !this.#socket.destroyed
+  }
+
+  /** Hands over the whole messages in bytes, and returns where the rest begins; null if one is refused. */
+  #takeMessages(bytes: Buffer): number | null {
     let at = 0
-    neededBytes = LENGTH_BYTES
+    this.#neededBytes = LENGTH_BYTES
     while (at + LENGTH_BYTES <= bytes.length) {
       const length = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
       if (length > MAX_RECORD_SIZE - LENGTH_BYTES) {
-        refuse('message too large', `a message of ${length} bytes; at most 64 MiB are accepted`)
-        return
+        this.#listener.refuse(
+          'message too large',
+          `a message of ${length} bytes; at most 64 MiB are accepted`,
+        )
+        return null
       }
-      neededBytes = LENGTH_BYTES + length
-      if (at + neededBytes > bytes.length) break
+      this.#neededBytes = LENGTH_BYTES + length
+      if (at + this.#neededBytes > bytes.length) break
       try {
-        onMessage(bytes.subarray(at + LENGTH_BYTES, at + neededBytes))
+        this.#listener.onMessage(bytes.subarray(at + LENGTH_BYTES, at + this.#neededBytes))
       } catch (error) {
         if (!(error instanceof RefusedEventError)) throw error
-        refuse(error.fault, error.message)
-        return
+        this.#listener.refuse(error.fault, error.message)
+        return null
       }
-      at += neededBytes
-      neededBytes = LENGTH_BYTES
+      at += this.#neededBytes
+      this.#neededBytes = LENGTH_BYTES
     }
-    pending = Buffer.alloc(0)
-    pendingBytes = 0
-    if (at < bytes.length) keepPending(bytes.subarray(at))
-    if (at > 0) onRead()
-    // A thread that waits for the next block does not collect its garbage.
-    if (bytes.length > LARGE_BYTES) (bytes.buffer as ArrayBuffer).transfer(0)
-  })
+    return at
+  }
 
-  function keepPending(bytes: Buffer): void {
-    if (pendingBytes + bytes.length > pending.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(pendingBytes + bytes.length, neededBytes) + READ_BYTES)
-      pending.copy(grown, 0, 0, pendingBytes)
-      pending = grown
+  #append(bytes: Buffer): void {
+    const length = this.#pendingBytes + bytes.length
+    if (length > this.#pending.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(length, this.#neededBytes) + READ_BYTES)
+      this.#pending.copy(grown, 0, 0, this.#pendingBytes)
+      this.#pending = grown
     }
-    pendingBytes += bytes.copy(pending, pendingBytes)
+    this.#pendingBytes += bytes.copy(this.#pending, this.#pendingBytes)
   }
 }
 

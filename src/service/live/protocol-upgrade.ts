@@ -9,7 +9,7 @@ import type { UpgradeState } from '#core/log/receiver-file'
 /** A wait of this length is named. */
 export const LONG_WAIT_MS = 10_000
 
-export type ProtocolUpgradeOptions = {
+type ProtocolUpgradeOptions = {
   disk: LogDisk
   /** Folder of the event log. */
   folder: string

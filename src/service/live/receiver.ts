@@ -54,7 +54,7 @@ export type Receiver = {
   stop(): Promise<void>
 }
 
-export type ReceiverListener = {
+type ReceiverListener = {
   /** The log's head or the receiver's state may have changed. */
   onChange(): void
   /** Nothing can be written any more: the process must start again. */

@@ -3,7 +3,7 @@ import { moduleBeside } from '#core/concurrency/module-beside'
 import type { ToWorker, WorkerMessage, WorkerTask } from './worker.ts'
 
 /** An ingestion that runs in a separate thread, so that neither readers nor the event loop wait for it. */
-export type RunningIngestion = {
+type RunningIngestion = {
   /** Begins to write to the store; a core is listened for from the start. */
   begin(): void
   /** Lets the running batch finish and ends the thread. */

@@ -13,7 +13,7 @@ import { isReader, type ServeSettings } from './settings.ts'
 export type IngestionMessage = WorkerMessage | { type: 'failed'; message: string }
 
 /** A service's ingestion. */
-export type Ingestion = {
+type Ingestion = {
   /** Resolves once the named event files have been ingested, or ingestion has failed: with whether they were. */
   readonly ingested: Promise<boolean>
   /** Resolves once a core may connect, if one is waited for. Rejects with an error that ends the start. */
