@@ -243,7 +243,7 @@ function packDeb(tree: string, architecture: string): void {
   cpSync(join(tree, 'lib'), join(into('usr/lib/lyra'), 'lib'), { recursive: true })
   cpSync(join(tree, 'bin'), join(root, 'usr/lib/lyra/bin'), { recursive: true })
   writeFileSync(join(into('usr/bin'), 'lyra'), debFile('lyra'), { mode: 0o755 })
-  for (const unit of ['lyra.service', 'lyra-reader@.service'])
+  for (const unit of ['lyra.service', 'lyra-receive.service', 'lyra-reader@.service'])
     copyFileSync(join(ROOT, 'deploy', unit), join(into('usr/lib/systemd/system'), unit))
   // Empty, because its settings are not the package's.
   into('etc/lyra')

@@ -287,7 +287,13 @@ describe('The documentation', () => {
 
   test('uses only settings that the program has in deploy/', () => {
     const known = new Set(optionsOf(serveCommand()).values())
-    for (const file of ['lyra.service', 'lyra.env.example', 'Dockerfile', 'docker-compose.yml']) {
+    for (const file of [
+      'lyra.service',
+      'lyra-receive.service',
+      'lyra.env.example',
+      'Dockerfile',
+      'docker-compose.yml',
+    ]) {
       const text = readFileSync(join(ROOT, 'deploy', file), 'utf8')
       for (const [name] of text.matchAll(/\bLYRA_\w+/g)) {
         assert.ok(known.has(name) || name === 'LYRA_DB_PASSWORD', `${file}: ${name}`)

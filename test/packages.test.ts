@@ -144,6 +144,7 @@ describe('the packages of npm run packages', () => {
       'docs/install.md',
       'docs/import.md',
       'deploy/lyra.service',
+      'deploy/lyra-receive.service',
       'deploy/prometheus/alerts.yml',
     ])
       assert.ok(existsSync(join(folder, path)), path)
@@ -239,6 +240,10 @@ describe('the packages of npm run packages', () => {
       'file:///usr/share/doc/lyra/docs/install.md',
     )
     assertSays(execFileSync('dpkg-deb', ['-c', file]).toString(), './usr/share/doc/lyra/docs/install.md')
+    assert.match(
+      readFileSync('/usr/lib/systemd/system/lyra-receive.service', 'utf8'),
+      /^ExecStart=\/usr\/bin\/lyra receive$/m,
+    )
     // Maintenance commands have the settings of the service, its passwords too.
     writeFileSync('/etc/lyra/lyra.env', `LYRA_STORE="/var/lib/lyra/other.db"\n# text\n LYRA_STORE=${store}\n`)
     assertSays(execFileSync('runuser', ['--user', 'lyra', '--', 'lyra', 'status']).toString(), '1 to 905')
