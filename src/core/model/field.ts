@@ -39,8 +39,8 @@ export type Field = {
   /** Description for OpenAPI and the client's types. */
   meaning: string
   /**
-   * The row's column with its value, or whose null decides, if it is not the field's name in snake case. `scope` is the
-   * market of the request.
+   * The row's column that contains the value, or whose null stands for the whole object; by default the field's name in
+   * snake case. `scope` is the market of the request.
    */
   column?: string
   form: ValueForm | StoredForm | ObjectForm | NodeOf

@@ -7,7 +7,7 @@ import { readStoreHead } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import type { Store } from '#core/store/store'
 
-/** No time: since 1970-01-12 times have at least 16 digits. Such a number is a height, or a mistake. */
+/** Not a time: times since 1970-01-12 have at least 16 digits. Such a number is a height, or a mistake. */
 const FEW_DIGITS = /^\d{1,15}$/
 
 /** A time on the command line: Unix nanoseconds, or an age in nanoseconds before the last block. */

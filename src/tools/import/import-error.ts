@@ -1,4 +1,4 @@
-/** A source that cannot be imported, or not in its present state. The message says what is wrong, where, and what to do. */
+/** A source that cannot be imported, or cannot be in its present state. The message says what is wrong, where, and what to do. */
 export class ImportError extends Error {
   override name = 'ImportError'
 }
