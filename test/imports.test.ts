@@ -158,7 +158,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/events/wire-reader': 'LENGTH_DELIMITED WireReader bytesOf',
   'core/funding/auctions': 'enterAuction forgetClosedAuctions leaveAuction noAuctions timeOutsideAuctions',
   'core/funding/estimate': 'estimateFromTwaps',
-  'core/funding/market-verifier': 'createMarketVerifier',
+  'core/funding/market-verifier': 'MarketVerifier',
   'core/funding/payment': 'fundingPayment fundingTerms',
   'core/funding/plain-formula': 'plainMean',
   'core/funding/point-list': 'carriedOver',

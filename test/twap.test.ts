@@ -11,7 +11,7 @@ import {
   noAuctions,
   timeOutsideAuctions,
 } from '#core/funding/auctions'
-import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '#core/funding/market-verifier'
+import { MarketVerifier, type TwapMethod } from '#core/funding/market-verifier'
 import { createPlainTwap } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint, placementOf } from '#core/funding/point-list'
 import { createRunningSum } from '#core/funding/running-sum'
@@ -235,7 +235,7 @@ for (const method of METHOD_NAMES) {
   describe(`the verifier of a market, by the ${method}`, () => {
     /** A verifier after the opening of period 0 at 100 s. */
     const inPeriod = () => {
-      const verifier = createMarketVerifier(method)
+      const verifier = new MarketVerifier(method)
       verifier.period(sentPeriod(0, 100))
       return verifier
     }
@@ -252,7 +252,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('counts internal points from before the first period in it', () => {
-      const verifier = createMarketVerifier(method)
+      const verifier = new MarketVerifier(method)
       verifier.point(sentPoint(0, 2, 90, 50, 50))
       verifier.point(sentPoint(0, 2, 95, 10, 50))
       verifier.point(sentPoint(0, 1, 96, 99, 99))
@@ -264,7 +264,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('expects nothing before the opening of a period, nor for points of another period', () => {
-      const verifier = createMarketVerifier(method)
+      const verifier = new MarketVerifier(method)
       assert.equal(verifier.point(sentPoint(4, 2, 90, 10, 10)), null)
       assert.equal(verifier.period(sentPeriod(4, 80, { end: s(100), internalTwap: '10' })), null)
       assert.equal(verifier.period(sentPeriod(5, 100)), null)
@@ -288,7 +288,7 @@ for (const method of METHOD_NAMES) {
 
 test('market data advance the running sum, which affects a closing TWAP dated before a point', () => {
   const closingTwap = (asked: boolean) => {
-    const verifier = createMarketVerifier('running-sum')
+    const verifier = new MarketVerifier('running-sum')
     verifier.period(sentPeriod(0, 100))
     verifier.point(sentPoint(0, 2, 100, 10, 10))
     verifier.point(sentPoint(0, 2, 110, 40, 10))

@@ -21,27 +21,6 @@ export type TwapVerdict = {
 /** The verified TWAPs of a period that ends or begins, by the number of their source. */
 export type PeriodVerdict = { 1: TwapVerdict; 2: TwapVerdict }
 
-/** Recalculates the TWAPs of one market from its events, in the order of the stream. */
-export type MarketVerifier = {
-  auction(event: AuctionEvent): void
-  /**
-   * Verifies a data point. Null before the first period whose beginning was seen, and for points of another period than the
-   * running one.
-   */
-  point(event: FundingPeriodDataPointEvent): TwapVerdict | null
-  /** Verifies a period that ends or begins. Null if its beginning, or that of the previous one, was not seen. */
-  period(event: FundingPeriodEvent): PeriodVerdict | null
-  /**
-   * Must be called if the core sent market data in a block with this time (Unix nanoseconds): it has calculated the means
-   * at that second, on which the running sum depends.
-   */
-  marketDataSent(blockTime: bigint): void
-  /** The running period, or the one that the last event has ended; null if no beginning was seen. */
-  running(): CurrentPeriod | null
-  /** Must be called if events are missing: nothing is verified until the next period begins. */
-  forget(): void
-}
-
 const TWAP_METHODS: Record<TwapMethod, (period: TwapPeriod) => SourceTwap> = {
   'plain-formula': createPlainTwap,
   'running-sum': createRunningSum,
@@ -55,59 +34,46 @@ export type CurrentPeriod = TwapPeriod & {
 }
 
 /**
- * Creates the verifier of one perpetual market. Its events may be from event files or from stored rows, but must be in the
- * order of block height and event index. An auction's start and end are those in its own event, which are times of the
- * block in which the core sent it. An auction that was in progress before the first event is unknown.
+ * Recalculates the TWAPs of one perpetual market from its events. These may be from event files or from stored rows, but must
+ * be in the order of block height and event index. An auction's start and end are those in its own event, which are times of
+ * the block in which the core sent it. An auction that was in progress before the first event is unknown.
  */
-export function createMarketVerifier(method: TwapMethod): MarketVerifier {
-  const createSource = TWAP_METHODS[method]
-  let auctions = noAuctions()
-  let current: CurrentPeriod | null = null
+export class MarketVerifier {
+  readonly #createSource: (period: TwapPeriod) => SourceTwap
+  #auctions = noAuctions()
+  #current: CurrentPeriod | null = null
   /** Internal points sent before the first period. They belong to it, without new events. */
-  let early: PricePoint[] = []
+  #early: PricePoint[] = []
 
-  function newPeriod(seq: bigint, start: bigint): CurrentPeriod {
-    const period = { start, auctions }
-    return { ...period, seq, internal: createSource(period), external: createSource(period) }
+  constructor(method: TwapMethod) {
+    this.#createSource = TWAP_METHODS[method]
   }
 
-  function auction(event: AuctionEvent): void {
+  /** The running period, or the one that the last event has ended; null if no beginning was seen. */
+  get running(): CurrentPeriod | null {
+    return this.#current
+  }
+
+  /** Takes the beginning or end of an auction. */
+  auction(event: AuctionEvent): void {
     if (event.openingAuction) return
-    if (event.leave) leaveAuction(auctions, wholeSecond(event.end))
-    else enterAuction(auctions, wholeSecond(event.start))
+    if (event.leave) leaveAuction(this.#auctions, wholeSecond(event.end))
+    else enterAuction(this.#auctions, wholeSecond(event.start))
   }
 
-  function close(event: FundingPeriodEvent, end: bigint): PeriodVerdict | null {
-    early = []
-    if (current === null || current.seq !== event.seq) return null
-    return {
-      1: closingVerdict(event.externalTwap, current.external, end),
-      2: closingVerdict(event.internalTwap, current.internal, end),
-    }
-  }
-
-  function open(event: FundingPeriodEvent): PeriodVerdict | null {
-    const before = current
-    if (event.seq === 0n) auctions = noAuctions()
-    else forgetClosedAuctions(auctions)
-    current = newPeriod(event.seq, event.start)
-    for (const point of early) current.internal.add(point)
-    early = []
-    if (before === null || before.seq + 1n !== event.seq) return null
-    return {
-      1: verdict(event.externalTwap, openingMean(before.external, current)),
-      2: verdict(event.internalTwap, openingMean(before.internal, current)),
-    }
-  }
-
-  function takePoint(event: FundingPeriodDataPointEvent): TwapVerdict | null {
+  /**
+   * Verifies a data point. Null before the first period whose beginning was seen, and for points of another period than the
+   * running one.
+   */
+  point(event: FundingPeriodDataPointEvent): TwapVerdict | null {
     if (!/^\d+$/.test(event.price)) {
-      forget()
+      this.forget()
       return null
     }
+    const current = this.#current
     const point = { time: event.timestamp, price: BigInt(event.price) }
     if (current === null) {
-      if (event.seq === 0n && event.source === 2) early.push(point)
+      if (event.seq === 0n && event.source === 2) this.#early.push(point)
       return null
     }
     if (current.seq !== event.seq || event.source === 0) return null
@@ -115,24 +81,55 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
     return verdict(event.twap, source.add(point))
   }
 
-  function marketDataSent(blockTime: bigint): void {
-    current?.internal.meanAt(wholeSecond(blockTime))
-    current?.external.meanAt(wholeSecond(blockTime))
+  /** Verifies a period that ends or begins. Null if its beginning, or that of the previous one, was not seen. */
+  period(event: FundingPeriodEvent): PeriodVerdict | null {
+    return event.end === null ? this.#open(event) : this.#close(event, event.end)
   }
 
-  function forget(): void {
-    auctions = noAuctions()
-    current = null
-    early = []
+  /**
+   * Must be called if the core sent market data in a block with this time (Unix nanoseconds): it has calculated the means
+   * at that second, on which the running sum depends.
+   */
+  marketDataSent(blockTime: bigint): void {
+    this.#current?.internal.meanAt(wholeSecond(blockTime))
+    this.#current?.external.meanAt(wholeSecond(blockTime))
   }
 
-  return {
-    auction,
-    point: takePoint,
-    period: (event) => (event.end === null ? open(event) : close(event, event.end)),
-    marketDataSent,
-    running: () => current,
-    forget,
+  /** Must be called if events are missing: nothing is verified until the next period begins. */
+  forget(): void {
+    this.#auctions = noAuctions()
+    this.#current = null
+    this.#early = []
+  }
+
+  #close(event: FundingPeriodEvent, end: bigint): PeriodVerdict | null {
+    const current = this.#current
+    this.#early = []
+    if (current === null || current.seq !== event.seq) return null
+    return {
+      1: closingVerdict(event.externalTwap, current.external, end),
+      2: closingVerdict(event.internalTwap, current.internal, end),
+    }
+  }
+
+  #open(event: FundingPeriodEvent): PeriodVerdict | null {
+    const before = this.#current
+    if (event.seq === 0n) this.#auctions = noAuctions()
+    else forgetClosedAuctions(this.#auctions)
+    const current = this.#newPeriod(event.seq, event.start)
+    this.#current = current
+    for (const point of this.#early) current.internal.add(point)
+    this.#early = []
+    if (before === null || before.seq + 1n !== event.seq) return null
+    return {
+      1: verdict(event.externalTwap, openingMean(before.external, current)),
+      2: verdict(event.internalTwap, openingMean(before.internal, current)),
+    }
+  }
+
+  #newPeriod(seq: bigint, start: bigint): CurrentPeriod {
+    const period = { start, auctions: this.#auctions }
+    return { ...period, seq, internal: this.#createSource(period), external: this.#createSource(period) }
   }
 }
 

@@ -5,7 +5,7 @@ import type {
   FundingPeriodEvent,
   MarketDataEvent,
 } from '#core/events/event'
-import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '#core/funding/market-verifier'
+import { MarketVerifier, type TwapMethod } from '#core/funding/market-verifier'
 import { FundingRun } from './funding-run.ts'
 import type { UnknownReason } from './judgements.ts'
 import type { ParameterSource } from './parameters.ts'
@@ -117,7 +117,7 @@ export class MarketRun {
   #lost: UnknownReason = 'events missing'
 
   constructor(options: MarketRunOptions) {
-    this.#verifier = createMarketVerifier(options.method)
+    this.#verifier = new MarketVerifier(options.method)
     this.#judge = new TwapJudge(options)
     this.#funding = new FundingRun(options)
   }
@@ -153,7 +153,7 @@ export class MarketRun {
     const lastTimes = this.#period?.lastTimes ?? [null, null]
     this.#judge.closing({ event, position, verdicts }, lastTimes, this.#known())
     const doubt = this.#auctions.isKnown ? null : 'auctions not known'
-    this.#funding.closed(event, position, this.#verifier.running(), { doubt, lost: this.#lost })
+    this.#funding.closed(event, position, this.#verifier.running, { doubt, lost: this.#lost })
   }
 
   /** Takes a data point, and judges its TWAP. */
@@ -177,7 +177,7 @@ export class MarketRun {
   /** Takes market data from a block with this time (Unix nanoseconds), and judges their estimate, if they have one. */
   marketDataSent(event: MarketDataEvent, blockTime: bigint, position: EventPosition): void {
     this.#verifier.marketDataSent(blockTime)
-    const running = this.#verifier.running()
+    const running = this.#verifier.running
     const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#auctions.isKnown ? null : 'auctions not known')
     const { figures } = event
     if (figures?.isMalformed) this.#funding.unreadable(position, blockTime, running)
