@@ -5,7 +5,7 @@ import { BatchWriter } from '#core/ingest/batch-writer'
 import { type IngestionProgress, missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
 import type { Writer } from '#core/store/store'
-import { createImportCoverage, type ImportCoverage } from './import-coverage.ts'
+import { ImportCoverage } from './import-coverage.ts'
 import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
 import { takeRows } from './read-by-block.ts'
@@ -72,7 +72,7 @@ class HistoryImport {
     const [lowest, highest] = endsOf(options.source)
     this.#lowest = lowest
     this.#highest = highest
-    this.#coverage = createImportCoverage(before, options.source.chainId, options.allowGap)
+    this.#coverage = new ImportCoverage(before, options.source.chainId, options.allowGap)
     this.#batches = new BatchWriter(options.writer, options.onCommit)
   }
 
