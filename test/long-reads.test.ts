@@ -14,7 +14,7 @@ import type { ReadChunk } from '#service/streams/chunk'
 import type { Follower, Start } from '#service/streams/follower'
 import { Hub } from '#service/streams/hub'
 import { longReadsOf, startLongReads } from '#service/streams/long-reads'
-import { createReadQueue, type ReadClass } from '#service/streams/read-queue'
+import { type ReadClass, ReadQueue } from '#service/streams/read-queue'
 import { RowFeed } from '#service/streams/row-feed'
 import { ResponseFollower } from '#service/streams/stream-route-follower'
 import { selectionKey } from '#service/streams/stream-slots'
@@ -226,10 +226,10 @@ describe('the reader for streams and exports', () => {
   })
 
   test('takes turns: new rows first, then lagging followers and exports alternately', async () => {
-    const queue = createReadQueue(1)
+    const queue = new ReadQueue(1)
     const order: string[] = []
     const run = (readClass: ReadClass, name: string) =>
-      queue(readClass, async () => {
+      queue.run(readClass, async () => {
         order.push(name)
         await nextTurn()
       })

@@ -10,7 +10,7 @@ import { ThreadCalls } from '../answers/thread-calls.ts'
 import { type BytesOptions, type ExportFormat, exportBytes } from '../formats/export-bytes.ts'
 import type { ExportQuery, ExportSource, LineSource } from '../formats/export-rows.ts'
 import { type Chunk, chunkOf, type ReadChunk } from './chunk.ts'
-import { createReadQueue, type ReadClass } from './read-queue.ts'
+import { type ReadClass, ReadQueue } from './read-queue.ts'
 import type { ReadSummaries } from './summary-feed.ts'
 
 /** Concurrent reads of a database server: the other connections are left for pages. */
@@ -49,22 +49,22 @@ export type LongReads = {
  * @param atOnce reads at a time
  */
 export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
-  const queue = createReadQueue(atOnce)
+  const queue = new ReadQueue(atOnce)
   const summaries = new MarketSummaries()
   return {
     readChunk: (query, readClass) =>
-      queue(readClass, async () => {
+      queue.run(readClass, async () => {
         const unseenRows = await reader.read(() => readUnseenRows(query))
         return unseenRows === null ? null : chunkOf(query, unseenRows)
       }),
-    readSummaries: (known) => queue('live', () => reader.read(() => summaries.changed(known))),
+    readSummaries: (known) => queue.run('live', () => reader.read(() => summaries.changed(known))),
     openExport: async (query, format) => {
-      const snapshot = await queue('export', () => reader.openSnapshot())
+      const snapshot = await queue.run('export', () => reader.openSnapshot())
       const { lines } = snapshot
       const source: ExportSource & LineSource = {
-        page: (page) => queue('export', () => snapshot.page(page)),
-        read: (query) => queue('export', () => snapshot.read(query)),
-        ...(lines === undefined ? {} : { lines: (asked) => queue('export', () => lines(asked)) }),
+        page: (page) => queue.run('export', () => snapshot.page(page)),
+        read: (query) => queue.run('export', () => snapshot.read(query)),
+        ...(lines === undefined ? {} : { lines: (query) => queue.run('export', () => lines(query)) }),
       }
       const pieces = exportBytes(query, format, source, PARQUET)
       const read = () => {
@@ -89,7 +89,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
       }
     },
     isRunning: () => true,
-    shortenWal: () => queue('export', async () => reader.wal?.shorten()),
+    shortenWal: () => queue.run('export', async () => reader.wal?.shorten()),
     close: async () => {},
   }
 }

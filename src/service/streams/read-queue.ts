@@ -6,54 +6,59 @@ export type ReadClass = (typeof READ_CLASSES)[number]
 /** Reads of new rows in succession before a read of another class, if one waits. */
 const LIVE_AT_ONCE = 8
 
-/** Runs `work` once it is its turn. */
-type ReadQueue = <T>(readClass: ReadClass, work: () => Promise<T>) => Promise<T>
-
 /**
  * Runs a few reads at a time: new rows before the rest, missing rows and exports alternately, and within a class in order
  * of arrival. Each stream or export has one read at a time, so that none waits for more than one read of each of the others;
  * their number is limited when they are accepted.
  */
-export function createReadQueue(atOnce: number): ReadQueue {
-  const waiting: Record<ReadClass, (() => void)[]> = { live: [], 'catching up': [], export: [] }
-  let running = 0
-  let liveInARow = 0
-  let last: ReadClass = 'live'
+export class ReadQueue {
+  readonly #atOnce: number
+  /** What wakes the reads that wait. */
+  readonly #waiting: Record<ReadClass, (() => void)[]> = { live: [], 'catching up': [], export: [] }
+  #running = 0
+  #liveInARow = 0
+  /** The class of the last read that was begun and was not of new rows. */
+  #lastOther: ReadClass | null = null
 
-  function nextClass(): ReadClass | null {
-    const other =
-      last === 'catching up' ? (['export', 'catching up'] as const) : (['catching up', 'export'] as const)
-    const rest = other.find((readClass) => waiting[readClass].length > 0) ?? null
-    if (waiting.live.length > 0 && (rest === null || liveInARow < LIVE_AT_ONCE)) return 'live'
-    return rest
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce
   }
 
-  function beginNext(): void {
-    if (running >= atOnce) return
-    const readClass = nextClass()
-    if (readClass === null) return
-    if (readClass === 'live') liveInARow += 1
-    else {
-      liveInARow = 0
-      last = readClass
-    }
-    running += 1
-    waiting[readClass].shift()!()
-  }
-
-  return async (readClass, work) => {
+  /** Runs `work` once it is its turn. */
+  async run<T>(readClass: ReadClass, work: () => Promise<T>): Promise<T> {
     await new Promise<void>((resolve) => {
-      waiting[readClass].push(resolve)
-      beginNext()
+      this.#waiting[readClass].push(resolve)
+      this.#beginNext()
     })
     try {
       return await work()
     } finally {
       // Lets other work run in between, such as messages.
       setImmediate(() => {
-        running -= 1
-        beginNext()
+        this.#running -= 1
+        this.#beginNext()
       })
     }
+  }
+
+  #beginNext(): void {
+    if (this.#running >= this.#atOnce) return
+    const readClass = this.#nextClass()
+    if (readClass === null) return
+    if (readClass === 'live') this.#liveInARow += 1
+    else {
+      this.#liveInARow = 0
+      this.#lastOther = readClass
+    }
+    this.#running += 1
+    this.#waiting[readClass].shift()!()
+  }
+
+  #nextClass(): ReadClass | null {
+    const others: readonly ReadClass[] =
+      this.#lastOther === 'catching up' ? ['export', 'catching up'] : ['catching up', 'export']
+    const other = others.find((readClass) => this.#waiting[readClass].length > 0) ?? null
+    const hasLive = this.#waiting.live.length > 0
+    return hasLive && (other === null || this.#liveInARow < LIVE_AT_ONCE) ? 'live' : other
   }
 }

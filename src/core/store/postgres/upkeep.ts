@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import type { Row } from '../../model/resource.ts'
 import { EVERY_CHANGE } from '../changes.ts'
+import type { Mutation, Statement } from '../queries-protocol.ts'
 import type { Upkeep } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, hasDistributedTables } from './cluster.ts'
@@ -20,56 +22,69 @@ const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Opens upkeep on a separate connection, beside the one that has the writer's lock. */
 export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upkeep> {
-  let client: Client | null = null
-  /** Whether the tables are distributed over a cluster. */
-  let isDistributed = false
+  const upkeep = new PostgresUpkeep(address)
+  await withPostgresErrors(address.name, () => upkeep.connect())
+  return upkeep
+}
 
-  async function connected(): Promise<Client> {
-    if (client !== null) return client
-    client = await connect(writerConfig(address))
+class PostgresUpkeep implements Upkeep {
+  readonly #address: PostgresAddress
+  /** Null before the first connection, and once it is lost. */
+  #client: Client | null = null
+  /** Whether the tables are distributed over a cluster. */
+  #isDistributed = false
+
+  constructor(address: PostgresAddress) {
+    this.#address = address
+  }
+
+  /** The open connection, or a new one. */
+  async connect(): Promise<Client> {
+    if (this.#client !== null) return this.#client
+    const client = await connect(writerConfig(this.#address))
+    this.#client = client
     await client.query(`set lock_timeout = ${ROW_LOCK_WAIT_MS}`)
-    isDistributed = await hasDistributedTables(client, address.schema)
+    this.#isDistributed = await hasDistributedTables(client, this.#address.schema)
     return client
   }
 
+  read({ text, values }: Statement): Promise<Row[]> {
+    return this.#withRetries((client) => queryRows(client, text, values))
+  }
+
+  write(mutation: () => Mutation<number>): Promise<number> {
+    return this.#withRetries(async (client) => {
+      await client.query('begin')
+      const rows = await runPostgresMutation(client, mutation(), this.#isDistributed)
+      if (rows > 0 && this.#isDistributed) {
+        await commitEverywhere(client)
+        await client.query('begin')
+      }
+      if (rows > 0) await writeChanges(client, EVERY_CHANGE)
+      await client.query('commit')
+      return rows
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.end().catch(() => {})
+  }
+
   /** Runs work, and runs it again if it blocked a writer, or if the server was briefly unreachable. */
-  async function withRetries<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async #withRetries<T>(work: (client: Client) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await work(await connected())
+        return await work(await this.connect())
       } catch (error) {
-        await client?.query('rollback').catch(() => {})
-        if (client !== null && isConnectionLost(error)) {
-          await client.end().catch(() => {})
-          client = null
+        await this.#client?.query('rollback').catch(() => {})
+        if (this.#client !== null && isConnectionLost(error)) {
+          await this.#client.end().catch(() => {})
+          this.#client = null
         }
         const passes = isPassing(error) || (error as { code?: string }).code === LOCK_NOT_AVAILABLE
-        if (!passes || attempt === CHUNK_ATTEMPTS) throw explainPostgresError(address.name, error)
+        if (!passes || attempt === CHUNK_ATTEMPTS) throw explainPostgresError(this.#address.name, error)
         await sleep(CHUNK_RETRY_MS)
       }
     }
-  }
-
-  await withPostgresErrors(address.name, connected)
-
-  return {
-    read: ({ text, values }) => withRetries((asked) => queryRows(asked, text, values)),
-
-    write: (mutation) =>
-      withRetries(async (locked) => {
-        await locked.query('begin')
-        const rows = await runPostgresMutation(locked, mutation(), isDistributed)
-        if (rows > 0 && isDistributed) {
-          await commitEverywhere(locked)
-          await locked.query('begin')
-        }
-        if (rows > 0) await writeChanges(locked, EVERY_CHANGE)
-        await locked.query('commit')
-        return rows
-      }),
-
-    close: async () => {
-      await client?.end().catch(() => {})
-    },
   }
 }
