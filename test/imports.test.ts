@@ -162,7 +162,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/funding/payment': 'fundingPayment fundingTerms',
   'core/funding/plain-formula': 'plainMean',
   'core/funding/point-list': 'carriedOver',
-  'core/funding/running-sum': 'createRunningSum',
+  'core/funding/running-sum': 'RunningSum',
   'core/funding/whole-second': 'wholeSecond',
   'core/ingest/batch-writer': 'BatchWriter',
   'core/ingest/ingest-files': 'ingestFiles leftOutLogger missingBelow',

@@ -14,12 +14,15 @@ import {
 import { MarketVerifier, type TwapMethod } from '#core/funding/market-verifier'
 import { createPlainTwap } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint, placementOf } from '#core/funding/point-list'
-import { createRunningSum } from '#core/funding/running-sum'
+import { RunningSum } from '#core/funding/running-sum'
 import type { TwapPeriod } from '#core/funding/source-twap'
 import { periodEvent, pointAt } from './fixtures/live-store.ts'
 import { runsOf } from './fixtures/sampling.ts'
 
-const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
+const METHODS = {
+  'plain-formula': createPlainTwap,
+  'running-sum': (of: TwapPeriod) => new RunningSum(of),
+} as const
 const METHOD_NAMES = Object.keys(METHODS) as TwapMethod[]
 
 /** Converts seconds to nanoseconds. */
@@ -31,7 +34,7 @@ const period = (start: number, auctions: Auctions = noAuctions()): TwapPeriod =>
 })
 /** A running sum of points in a period that starts at 0. */
 function sumOf(...points: [seconds: number, price: number][]) {
-  const sum = createRunningSum(period(0))
+  const sum = new RunningSum(period(0))
   for (const each of points) sum.add(point(...each))
   return sum
 }
@@ -109,7 +112,7 @@ describe('auctions', () => {
 describe('the running sum differs from the plain formula, as the core does', () => {
   test('when an auction ends before a point dated later', () => {
     const auctions = noAuctions()
-    const [sum, plain] = [createRunningSum(period(0, auctions)), createPlainTwap(period(0, auctions))]
+    const [sum, plain] = [new RunningSum(period(0, auctions)), createPlainTwap(period(0, auctions))]
     for (const source of [sum, plain]) source.add(point(0, 100))
     enterAuction(auctions, s(10))
     // The second from 11 to 12 is summed as auction time, but the auction ends at 11.
@@ -180,7 +183,7 @@ test('the running sum equals the plain formula while auctions begin and end afte
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const auctions = noAuctions()
       let now = 1_000
-      let sum = createRunningSum(period(now, auctions))
+      let sum = new RunningSum(period(now, auctions))
       let plain = createPlainTwap(period(now, auctions))
       const latest = () => plain.points.at(-1)?.time ?? 0n
       for (const each of steps) {
@@ -202,7 +205,7 @@ test('the running sum equals the plain formula while auctions begin and end afte
             assert.equal(sum.meanAt(s(now)), plain.meanAt(s(now)))
             const carried = carriedOver(plain.points, s(now)).toReversed()
             forgetClosedAuctions(auctions)
-            sum = createRunningSum(period(now, auctions))
+            sum = new RunningSum(period(now, auctions))
             plain = createPlainTwap(period(now, auctions))
             for (const incoming of carried) {
               assert.equal(sum.add(incoming), incoming.price)

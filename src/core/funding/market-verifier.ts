@@ -2,7 +2,7 @@ import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } fr
 import { enterAuction, forgetClosedAuctions, leaveAuction, noAuctions } from './auctions.ts'
 import { createPlainTwap, plainMean } from './plain-formula.ts'
 import { carriedOver, type PricePoint } from './point-list.ts'
-import { createRunningSum } from './running-sum.ts'
+import { RunningSum } from './running-sum.ts'
 import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 import { wholeSecond } from './whole-second.ts'
 
@@ -23,7 +23,7 @@ export type PeriodVerdict = { 1: TwapVerdict; 2: TwapVerdict }
 
 const TWAP_METHODS: Record<TwapMethod, (period: TwapPeriod) => SourceTwap> = {
   'plain-formula': createPlainTwap,
-  'running-sum': createRunningSum,
+  'running-sum': (period) => new RunningSum(period),
 }
 
 /** The running period, with the points and means of its two sources. */

@@ -1,7 +1,7 @@
 import { forgetClosedAuctions } from '#core/funding/auctions'
 import { plainMean } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint } from '#core/funding/point-list'
-import { createRunningSum } from '#core/funding/running-sum'
+import { RunningSum } from '#core/funding/running-sum'
 import { FIRST_SECOND, fromSeconds } from './clock.ts'
 import { type Context, nextTransaction } from './context.ts'
 import { EXTERNAL, INTERNAL, type SentSource, writeDataPoint, writePeriod } from './funding-events.ts'
@@ -105,8 +105,8 @@ function createFunding(context: Context, market: Market, seq: number, start: big
   return {
     seq,
     period,
-    internal: createRunningSum(period),
-    external: createRunningSum(period),
+    internal: new RunningSum(period),
+    external: new RunningSum(period),
     nextCue: FIRST_SECOND + (paidPeriods + 1) * paidEvery,
   }
 }

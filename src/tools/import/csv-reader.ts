@@ -14,61 +14,90 @@ export class CsvError extends Error {
  * quote (which is doubled) or a line break is in quotes; an empty field without quotes is null. The memory is limited by
  * the maximum length of a row.
  */
-export type CsvReader = {
-  /** A field of the row that was just read; null if the column is null. */
-  field(column: number): string | null
-  /** The names of the columns; null before the header line. */
-  header(): string[] | null
-  /**
-   * Takes a piece of the text.
-   *
-   * @throws {CsvError} for text that is not CSV, and for a row with other columns than the header.
-   */
-  push(bytes: Uint8Array): void
-  /**
-   * Must be called at the end of the text, which may end with or without a line break.
-   *
-   * @throws {CsvError} if it ends within quotes, and as {@link push}.
-   */
-  end(): void
-}
-
-/** @param onRow called after each row, except the header line */
-export function createCsvReader(onRow: () => void): CsvReader {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let header: string[] | null = null
+export class CsvReader {
+  readonly #onRow: () => void
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
+  #header: string[] | null = null
   /** The text that contains the row, and where the row's fields begin and end in it. */
-  let text = ''
-  const starts = new Uint32Array(MAX_COLUMNS)
-  const ends = new Uint32Array(MAX_COLUMNS)
+  #text = ''
+  readonly #starts = new Uint32Array(MAX_COLUMNS)
+  readonly #ends = new Uint32Array(MAX_COLUMNS)
   /** The beginning of an incomplete row. */
-  let rest = ''
-  let rows = 0
+  #rest = ''
+  #rows = 0
 
-  function field(column: number): string | null {
-    const [start, end] = [starts[column]!, ends[column]!]
+  /** @param onRow called after each row, except the header line */
+  constructor(onRow: () => void) {
+    this.#onRow = onRow
+  }
+
+  /** The names of the columns; null before the header line. */
+  get header(): string[] | null {
+    return this.#header
+  }
+
+  /** A field of the row that was just read; null if the column is null. */
+  field(column: number): string | null {
+    const text = this.#text
+    const start = this.#starts[column]!
+    const end = this.#ends[column]!
     if (start === end) return null
     const isQuoted = text[start] === '"'
     return isQuoted ? text.slice(start + 1, end - 1).replaceAll('""', '"') : text.slice(start, end)
   }
 
-  function decode(bytes: Uint8Array | undefined): string {
+  /**
+   * Takes a piece of the text.
+   *
+   * @throws {CsvError} for text that is not CSV, and for a row with other columns than the header.
+   */
+  push(bytes: Uint8Array): void {
+    this.#text = this.#rest + this.#decode(bytes)
+    this.#readRows()
+    if (this.#rest.length > MAX_ROW_LENGTH) {
+      throw new CsvError(`row ${this.#rows + 1} has more than ${MAX_ROW_LENGTH} characters`)
+    }
+  }
+
+  /**
+   * Must be called at the end of the text, which may end with or without a line break.
+   *
+   * @throws {CsvError} if it ends within quotes, and as {@link push}.
+   */
+  end(): void {
+    this.#text = this.#rest + this.#decode(undefined)
+    if (this.#text === '') return
+    this.#text += '\n'
+    this.#readRows()
+    if (this.#rest !== '') throw new CsvError(`row ${this.#rows + 1} ends within quotes`)
+  }
+
+  #decode(bytes: Uint8Array | undefined): string {
+    const decoder = this.#decoder
     let decoded: string
     try {
       decoded = bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
     } catch {
-      throw new CsvError(`invalid UTF-8 after row ${rows}`)
+      throw new CsvError(`invalid UTF-8 after row ${this.#rows}`)
     }
     if (decoded.includes('\0')) {
-      throw new CsvError(`a NUL character after row ${rows}, which no database can store`)
+      throw new CsvError(`a NUL character after row ${this.#rows}, which no database can store`)
     }
     return decoded
   }
 
   /** Reads the rows of the text, field by field. */
-  function take(): void {
-    let [rowStart, count, at] = [0, 0, 0]
-    let [lineEnd, comma, quote] = [-1, -1, -1]
+  #readRows(): void {
+    const text = this.#text
+    const starts = this.#starts
+    const ends = this.#ends
+    let rowStart = 0
+    let count = 0
+    let at = 0
+    // The next of each character at or after `at`; the end of the text if there is none.
+    let lineEnd = -1
+    let comma = -1
+    let quote = -1
     const find = (character: string) => {
       const index = text.indexOf(character, at)
       return index < 0 ? text.length : index
@@ -86,51 +115,34 @@ export function createCsvReader(onRow: () => void): CsvReader {
       } else {
         if (comma < at) comma = find(',')
         end = comma < lineEnd ? comma : lineEnd
-        if (quote < end) throw new CsvError(`row ${rows + 1} has a quote within a field that is not quoted`)
+        if (quote < end)
+          throw new CsvError(`row ${this.#rows + 1} has a quote within a field that is not quoted`)
       }
       if (count === MAX_COLUMNS) throw new CsvError(`a row of more than ${MAX_COLUMNS} fields`)
       starts[count] = at
       ends[count++] = end
       at = end + 1
       if (end === lineEnd || text[end] === '\n') {
-        handOn(count)
+        this.#endRow(count)
         rowStart = at
         count = 0
       } else if (text[end] !== ',') {
-        throw new CsvError(`row ${rows + 1} has text after the end of a quoted field`)
+        throw new CsvError(`row ${this.#rows + 1} has text after the end of a quoted field`)
       }
     }
-    rest = text.slice(rowStart)
+    this.#rest = text.slice(rowStart)
   }
 
-  function handOn(count: number): void {
-    rows++
-    if (header === null) {
-      header = Array.from({ length: count }, (_, column) => field(column) ?? '')
+  /** @param count the number of its fields */
+  #endRow(count: number): void {
+    this.#rows++
+    if (this.#header === null) {
+      this.#header = Array.from({ length: count }, (_, column) => this.field(column) ?? '')
       return
     }
-    if (count !== header.length) {
-      throw new CsvError(`row ${rows} has ${count} fields, but the header has ${header.length}`)
+    if (count !== this.#header.length) {
+      throw new CsvError(`row ${this.#rows} has ${count} fields, but the header has ${this.#header.length}`)
     }
-    onRow()
-  }
-
-  return {
-    field,
-    header: () => header,
-    push(bytes: Uint8Array): void {
-      text = rest + decode(bytes)
-      take()
-      if (rest.length > MAX_ROW_LENGTH) {
-        throw new CsvError(`row ${rows + 1} has more than ${MAX_ROW_LENGTH} characters`)
-      }
-    },
-    end(): void {
-      text = rest + decode(undefined)
-      if (text === '') return
-      text += '\n'
-      take()
-      if (rest !== '') throw new CsvError(`row ${rows + 1} ends within quotes`)
-    },
+    this.#onRow()
   }
 }

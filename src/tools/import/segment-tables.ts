@@ -1,4 +1,4 @@
-import { CsvError, type CsvReader, createCsvReader } from './csv-reader.ts'
+import { CsvError, CsvReader } from './csv-reader.ts'
 import { ImportError } from './import-error.ts'
 import { METADATA } from './segment-metadata.ts'
 import type { SourceProgress } from './source.ts'
@@ -23,14 +23,14 @@ export async function readHeaderLines(path: string, zip: ZipDirectory): Promise<
   const columns = new Map<string, string[]>()
   for (const entry of zip.names) {
     if (entry === METADATA) continue
-    const reader = createCsvReader(() => {})
+    const reader = new CsvReader(() => {})
     try {
       for await (const piece of zip.read(entry)) {
         reader.push(piece.subarray(0, MAX_HEADER_LINE_BYTES))
-        if (reader.header() !== null) break
+        if (reader.header !== null) break
       }
-      if (reader.header() === null) reader.end()
-      const header = reader.header()
+      if (reader.header === null) reader.end()
+      const header = reader.header
       if (header !== null) columns.set(entry, sharedHeader(header))
     } catch (error) {
       throw explainCsvError(path, entry, error)
@@ -47,7 +47,7 @@ export async function* readEntryRows(
   { progress, signal }: { progress: SourceProgress; signal: AbortSignal | undefined },
   onRow: (row: CsvReader) => void,
 ): AsyncGenerator<void, void, undefined> {
-  const reader = createCsvReader(() => {
+  const reader = new CsvReader(() => {
     progress.rows++
     onRow(reader)
   })
