@@ -5,7 +5,7 @@ import { type AnswerRequest, Answers, type SentAnswer } from '#service/answers/a
 import { createQueue } from '#service/http/clients/queue'
 import { createMetrics } from '#service/metrics'
 import type { Question, RenderedBody } from '#service/questions/question'
-import { createAccount } from '#service/quotas'
+import { Account } from '#service/quotas'
 
 const BYTES = 100_000
 
@@ -22,7 +22,7 @@ async function answer(
     workload: () => ({ queue: 'short', rows: 1 }),
     sourceOf: () => null,
   } as unknown as Question<null>
-  const queue = createQueue(createAccount(), 1)
+  const queue = createQueue(new Account(), 1)
   const answers = new Answers({
     renderer: {
       render: async () => ({

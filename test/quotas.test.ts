@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
 import { ClientGoneError, createQueue } from '#service/http/clients/queue'
 import { auctionsQuestion } from '#service/questions/auctions'
-import { createAccount } from '#service/quotas'
+import { Account } from '#service/quotas'
 import { assertSays } from './fixtures/assert-says.ts'
 import { coverageOf } from './fixtures/coverage.ts'
 import { storeOfGenerated } from './fixtures/large-stream.ts'
@@ -31,7 +31,7 @@ async function open(base: string, target: string, address: string) {
 
 test('At the limit the address with the most places loses one to an address with fewer', () => {
   const alone: string[] = []
-  const quota = createAccount((address) => alone.push(address)).quota<{ name: string }>({ slots: 4 })
+  const quota = new Account((address) => alone.push(address)).quota<{ name: string }>({ slots: 4 })
   const take = (address: string, name: string) => {
     const result = quota.take(address, { name })
     return result === null || result === 'refused' ? result : result.name
@@ -121,7 +121,7 @@ test('Reports only wait for reports, in turns of addresses', async (t) => {
 })
 
 test('A request whose connection closes while it waits leaves the queue, and its work never runs', async () => {
-  const queue = createQueue(createAccount(), 8)
+  const queue = createQueue(new Account(), 8)
   const ends: (() => void)[] = []
   let begun = 0
   const ask = (connection: PassThrough) =>
@@ -155,7 +155,7 @@ test('A request whose connection has closed before does not run', async () => {
   const connection = new PassThrough()
   connection.destroy()
   await delay(10)
-  const queue = createQueue(createAccount(), 8)
+  const queue = createQueue(new Account(), 8)
   await assert.rejects(
     queue.run(async () => assert.fail('it ran'), 'a', connection),
     ClientGoneError,

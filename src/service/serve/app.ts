@@ -29,7 +29,7 @@ import { createRouter, type FindRoute, type Route } from '../http/router.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import type { QueueClass } from '../questions/question.ts'
 import { QUESTIONS } from '../questions/questions.ts'
-import { type Account, createAccount } from '../quotas.ts'
+import { Account } from '../quotas.ts'
 import type { LongReads } from '../streams/long-reads.ts'
 import { Streams } from '../streams/stream-route.ts'
 import { commit } from '../version.ts'
@@ -181,7 +181,7 @@ type Clients = Pick<App['shared'], 'account' | 'connections' | 'unsentBytes' | '
 
 function createClients({ log, rateLimit, trustProxy }: AppOptions, limits: Limits): Clients {
   const unsentBytes = createUnsentBytes()
-  const account = createAccount((address) => {
+  const account = new Account((address) => {
     if (trustProxy) return
     log.warn(
       `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,

@@ -24,7 +24,7 @@ import type { LongReads } from './long-reads.ts'
 import { RowFeed } from './row-feed.ts'
 import { RETRY, ResponseFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
-import { createStreamSlots, type StreamSlots, selectionKey } from './stream-slots.ts'
+import { StreamSlots, selectionKey } from './stream-slots.ts'
 import { SummaryFeed } from './summary-feed.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
@@ -100,7 +100,7 @@ export class Streams {
     this.#unsentBytes = unsentBytes
     this.#log = log
     this.#hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
-    this.#slots = createStreamSlots(limits, account)
+    this.#slots = new StreamSlots(limits, account)
     this.#dropped = addStreamMetrics(metrics, this.#slots)
     this.#stopListening = listenForCommits(commitsTo, () => this.#hub.committed())
     const offered = [...RESOURCES.map((resource) => this.#rowsOf(resource)), this.#summaries()]

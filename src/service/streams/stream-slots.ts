@@ -1,5 +1,5 @@
 import type { Resource, Selection } from '#core/model/resource'
-import type { Account } from '../quotas.ts'
+import type { Account, Quota } from '../quotas.ts'
 
 /** A stream that is open. */
 type OpenStream = {
@@ -12,90 +12,89 @@ type OpenStream = {
   end(): void
 }
 
+/** A selection that is followed. It counts for one of the addresses that follow it, its `owner`. */
+type FollowedSelection = { key: string; resource: Resource; followers: Set<OpenStream>; owner: string }
+
 /** The slots of streams, and of the selections that they follow. */
-export type StreamSlots = {
+export class StreamSlots {
+  /** The selections that are followed, by their keys. */
+  readonly #followed = new Map<string, FollowedSelection>()
+  readonly #streams: Quota<OpenStream>
+  readonly #selections: Quota<FollowedSelection>
+
+  /** @param limits streams at a time, and different selections that they follow: each of these is read once for each commit */
+  constructor(limits: { streams: number; selections: number }, account: Account) {
+    this.#streams = account.quota<OpenStream>({
+      slots: limits.streams,
+      // The newest stream of an address is ended: it has received the least.
+      choose: (followers) => [...followers].at(-1)!,
+    })
+    this.#selections = account.quota<FollowedSelection>({ slots: limits.selections, choose: leastFollowed })
+  }
+
   /**
    * Accepts another stream. At the limit of streams or selections, one of the address with the most is ended for it.
    *
    * @returns a function to call at its end, or null if there is no room
    */
-  take(stream: OpenStream): (() => void) | null
-  /** Streams of each resource. */
-  counts(): Map<string, number>
-}
-
-/** A selection that is followed. It counts for one of the addresses that follow it, its `owner`. */
-type FollowedSelection = { key: string; resource: Resource; followers: Set<OpenStream>; owner: string }
-
-/** @param limits streams at a time, and different selections that they follow: each of these is read once for each commit */
-export function createStreamSlots(
-  limits: { streams: number; selections: number },
-  account: Account,
-): StreamSlots {
-  const entries = new Map<string, FollowedSelection>()
-  // The newest stream of an address is ended: it has received the least.
-  const streams = account.quota<OpenStream>({
-    slots: limits.streams,
-    choose: (followers) => [...followers].at(-1)!,
-  })
-  const selections = account.quota<FollowedSelection>({ slots: limits.selections, choose: leastFollowed })
-
-  function leave(entry: FollowedSelection, stream: OpenStream): void {
-    if (!entry.followers.delete(stream)) return
-    streams.release(stream)
-    const [next] = entry.followers
-    if (next === undefined) {
-      entries.delete(entry.key)
-      selections.release(entry)
-    } else if (![...entry.followers].some(({ address }) => address === entry.owner)) {
-      entry.owner = next.address
-      if (selections.release(entry)) selections.take(entry.owner, entry)
+  take(stream: OpenStream): (() => void) | null {
+    const selection = this.#selectionOf(stream)
+    if (selection === null) return null
+    // From here on the selection is not removed, even if others have to leave.
+    selection.followers.add(stream)
+    const result = this.#streams.take(stream.address, stream)
+    if (result === 'refused') {
+      this.#leave(selection, stream)
+      return null
     }
+    if (result !== null) this.#end(result)
+    return () => this.#leave(selection, stream)
   }
 
-  function giveWay(stream: OpenStream): void {
-    leave(entries.get(stream.key)!, stream)
+  /** Streams of each resource, by its name. */
+  counts(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const { resource, followers } of this.#followed.values()) {
+      counts.set(resource.name, (counts.get(resource.name) ?? 0) + followers.size)
+    }
+    return counts
+  }
+
+  /** The selection that a stream follows, with a slot; null if there is none for it. */
+  #selectionOf({ resource, key, address }: OpenStream): FollowedSelection | null {
+    const existing = this.#followed.get(key)
+    if (existing !== undefined) return existing
+    const selection = { key, resource, followers: new Set<OpenStream>(), owner: address }
+    const result = this.#selections.take(address, selection)
+    if (result === 'refused') return null
+    for (const stream of result?.followers ?? []) this.#end(stream)
+    this.#followed.set(key, selection)
+    return selection
+  }
+
+  /** Ends a stream, to make room for another one. */
+  #end(stream: OpenStream): void {
+    this.#leave(this.#followed.get(stream.key)!, stream)
     stream.end()
   }
 
-  function entryFor({ resource, key, address }: OpenStream): FollowedSelection | null {
-    const existing = entries.get(key)
-    if (existing !== undefined) return existing
-    const entry = { key, resource, followers: new Set<OpenStream>(), owner: address }
-    const result = selections.take(address, entry)
-    if (result === 'refused') return null
-    for (const stream of result?.followers ?? []) giveWay(stream)
-    entries.set(key, entry)
-    return entry
-  }
-
-  return {
-    take: (stream) => {
-      const entry = entryFor(stream)
-      if (entry === null) return null
-      // From here on the entry is not removed, even if others have to leave.
-      entry.followers.add(stream)
-      const result = streams.take(stream.address, stream)
-      if (result === 'refused') {
-        leave(entry, stream)
-        return null
-      }
-      if (result !== null) giveWay(result)
-      return () => leave(entry, stream)
-    },
-    counts: () => {
-      const counts = new Map<string, number>()
-      for (const { resource, followers } of entries.values()) {
-        counts.set(resource.name, (counts.get(resource.name) ?? 0) + followers.size)
-      }
-      return counts
-    },
+  #leave(selection: FollowedSelection, stream: OpenStream): void {
+    if (!selection.followers.delete(stream)) return
+    this.#streams.release(stream)
+    const [next] = selection.followers
+    if (next === undefined) {
+      this.#followed.delete(selection.key)
+      this.#selections.release(selection)
+    } else if (![...selection.followers].some(({ address }) => address === selection.owner)) {
+      selection.owner = next.address
+      if (this.#selections.release(selection)) this.#selections.take(selection.owner, selection)
+    }
   }
 }
 
 /** The selection with the fewest followers; of several such the newest. */
-function leastFollowed(entries: ReadonlySet<FollowedSelection>): FollowedSelection {
-  return [...entries].reduce((least, entry) => (entry.followers.size <= least.followers.size ? entry : least))
+function leastFollowed(selections: ReadonlySet<FollowedSelection>): FollowedSelection {
+  return [...selections].reduce((least, one) => (one.followers.size <= least.followers.size ? one : least))
 }
 
 /** What distinguishes a selection of a resource from every other one. */
