@@ -49,7 +49,7 @@ const HEADER = `| flag | variable | default | |
 function commonRows(commands: readonly Command[]): Map<string, string> {
   const takers = new Map<string, string[]>()
   for (const command of commands) {
-    for (const row of command.options.map(rowOf))
+    for (const row of shownOptions(command).map(rowOf))
       takers.set(row, [...(takers.get(row) ?? []), nameOf(command)])
   }
   const common = [...takers].filter(([, names]) => names.length > 1)
@@ -58,6 +58,9 @@ function commonRows(commands: readonly Command[]): Map<string, string> {
   )
 }
 
+/** Options of earlier versions, which still count as variables, are not shown. */
+const shownOptions = ({ options }: Command) => options.filter(({ hidden }) => !hidden)
+
 function rowOf(option: Option): string {
   const variable = option.envVar ?? variableOf(option)
   const cells = [variable === undefined ? '' : codeOf(variable), defaultOf(option), meaningOf(option)]
@@ -65,7 +68,7 @@ function rowOf(option: Option): string {
 }
 
 function sectionOf(command: Command, common: ReadonlyMap<string, string>): string {
-  const rows = command.options.map(rowOf).filter((row) => !common.has(row))
+  const rows = shownOptions(command).map(rowOf).filter((row) => !common.has(row))
   const name = nameOf(command)
   return `## lyra ${name}
 

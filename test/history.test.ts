@@ -241,7 +241,9 @@ test('a second writer of a SQLite store that cannot be locked commits nothing', 
       strict: false,
     })
   const overtaken: Writer = {
-    ...second,
+    commit: (batch, held) => second.commit(batch, held),
+    buildSeries: (which, signal) => second.buildSeries(which, signal),
+    close: () => second.close(),
     coverage: async () => {
       const coverage = await second.coverage()
       assert.equal((await ingest(2, first)).failure, null)

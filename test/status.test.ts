@@ -130,6 +130,6 @@ describe('lyra status', () => {
     const { coreConnected, stopped, connectionFaults } = await liveOf()
     assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
     const { stdout } = await runLyra(t, `status --url ${base}`)
-    assert.match(stdout, /^live ingestion +core connected, 500 events received, .* buffered$/m)
+    assert.match(stdout, /^live ingestion +core connected, 500 events received, .* not stored yet$/m)
   })
 })
