@@ -10,11 +10,11 @@ const MOST_LINES = 15
 /** A sign: the README.md of a folder of `src`. */
 type Sign = { folder: string; path: string; text: string }
 
-/** The folders that have a sign: those of single resources share one, and forwarding has that of `live`. */
+/** The folders that have a sign: those of single resources share one. */
 const FOLDERS = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
-  .filter((folder) => !/^src\/core\/resources\/|^src\/service\/live\//.test(folder))
+  .filter((folder) => !/^src\/core\/resources\//.test(folder))
   .sort()
 
 const FOLDER_NAMES = new Set([...FOLDERS, 'src/core/resources/checkpoints'].map((folder) => basename(folder)))

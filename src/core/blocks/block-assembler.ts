@@ -69,8 +69,8 @@ export type AssemblerOptions = {
 }
 
 /**
- * Assembles blocks from events by the rules of docs/events.md (blocks). Files and live streams share it; forwarding, which sends
- * blocks as bytes, has those rules of its own that it needs. Takes one event at a time, in the order of the stream; must not be used after an error.
+ * Assembles blocks from events by the rules of docs/events.md (blocks), of files and of event logs. Takes one event at a time,
+ * in the order of the stream; must not be used after an error.
  */
 export class BlockAssembler {
   readonly counts: AssemblerCounts = {

@@ -184,7 +184,10 @@ export class LogReader {
     return { bytes, end, isLast: !isAtEnd ? 'more' : now.kind === 'active' ? 'active' : 'sealed' }
   }
 
-  /** Bytes of the blocks after a height, of which `read` of the segment that is being read have been read. */
+  /**
+   * Bytes of the segments with blocks after a height, but those before `current`, the end of that block if it is known: of
+   * several logs, the most that any has.
+   */
   bytesAfter(height: bigint | null, current: { segment: LogSegment; offset: number } | null): number {
     let bytes = 0
     for (const log of this.#logs) {

@@ -38,7 +38,7 @@ type SourceEnd = {
 
 /**
  * Reads one event file to its end, or until `signal` is aborted, and logs an incomplete end. Commands read all event
- * files so; live ingestion reads its buffer in pieces.
+ * files so; live ingestion reads event logs by height.
  *
  * @throws {EventPathError} for a file that cannot be read.
  * @throws {EventStreamError} for bytes that are not records, and for damaged compression. Errors of `sink` are thrown

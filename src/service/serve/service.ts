@@ -118,7 +118,7 @@ async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Pro
 
 /**
  * Creates the store, or upgrades its schema, and returns whether it could be reached. A service that waits for a core need
- * not reach it: it buffers what the core sends.
+ * not reach it: what the core sends goes to the event log.
  */
 async function migrateStore({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {
   try {
@@ -127,7 +127,7 @@ async function migrateStore({ store, listen }: ServeSettings, log: Logger): Prom
   } catch (error) {
     const mayWait = listen !== null && error instanceof StoreAwayError
     if (!mayWait) throw error
-    log.warn(`${(error as Error).message}; the core's events are buffered meanwhile`)
+    log.warn(`${(error as Error).message}; the core's events go to the event log meanwhile`)
     return false
   }
 }

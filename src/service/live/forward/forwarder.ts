@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeBlocks } from '#core/domain/coverage'
 import { readyHeightIn } from '#core/events/protocol-upgrade'
+import { type CompleteBlock, CompleteBlocks } from '#core/log/complete-blocks'
 import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
 import type { PendingUpgrade } from '#core/log/log-head'
 import { LogReader } from '#core/log/log-reader'
 import { type ReaderFile, writeReader } from '#core/log/reader-files'
-import { type WholeBlock, WholeBlocks } from '#core/log/whole-blocks'
 import { messageOf } from '../pair-socket.ts'
 import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
 import { type ForwardState, type ForwardTask, noForwardState } from './forward-state.ts'
@@ -49,7 +49,7 @@ export class Forwarder {
   /** With which block connections begin until it is passed on; null: chosen by what was passed on. */
   #resumeAt: bigint | null = null
   /** The end of the last block that was passed on; null if that was in an earlier process. */
-  #place: WholeBlock['place'] | null = null
+  #place: CompleteBlock['place'] | null = null
   #connectionFault: string | null = null
   #readFault: string | null = null
   #lastFault: string | null = null
@@ -114,7 +114,7 @@ export class Forwarder {
   async #passOn(connection: PairConnection, signal: AbortSignal): Promise<void> {
     const { closed } = connection
     const ended = AbortSignal.any([signal, closed])
-    const blocks = new WholeBlocks(this.#reader)
+    const blocks = new CompleteBlocks(this.#reader)
     let next = this.#firstHeight()
     this.#write({ isClean: false })
     let sent: Sent | null = null
@@ -123,7 +123,7 @@ export class Forwarder {
       if (closed.aborted) throw closed.reason
       if (signal.aborted) return
       next ??= this.#firstHeight()
-      const block: WholeBlock | null = next === null ? null : await this.#nextBlock(blocks, next, sent)
+      const block: CompleteBlock | null = next === null ? null : await this.#nextBlock(blocks, next, sent)
       if (block !== null) {
         await connection.write(Buffer.concat(block.events.map((event) => messageOf(event, 0, event.length))))
         this.#passed(block)
@@ -150,7 +150,7 @@ export class Forwarder {
   }
 
   /** The block of a height, or before it the other part of block 1. Null if no log has it yet. */
-  async #nextBlock(blocks: WholeBlocks, next: bigint, sent: Sent | null): Promise<WholeBlock | null> {
+  async #nextBlock(blocks: CompleteBlocks, next: bigint, sent: Sent | null): Promise<CompleteBlock | null> {
     try {
       const part = sent?.height === 1n ? await blocks.next(1n, sent.hash) : null
       const block = part ?? (await blocks.next(next))
@@ -219,7 +219,7 @@ export class Forwarder {
     this.#write({ upgrade: height })
   }
 
-  #passed({ height, timestamp, events, place }: WholeBlock): void {
+  #passed({ height, timestamp, events, place }: CompleteBlock): void {
     this.#state.messages += events.length
     if (this.#resumeAt !== null && height >= this.#resumeAt) this.#resumeAt = null
     if (this.#file.height !== null && height < this.#file.height) return

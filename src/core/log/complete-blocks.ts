@@ -1,0 +1,154 @@
+import { RECORD_HEADER_BYTES, RecordFramer } from '../records/record-framer.ts'
+import { isDamage } from '../records/record-position.ts'
+import { EventCheck, RefusedEventError } from './event-check.ts'
+import type { LogReader, LogSegment } from './log-reader.ts'
+
+/** A block with all its events; block 1 in each of its two parts. */
+export type CompleteBlock = {
+  height: bigint
+  /** Unix nanoseconds. */
+  timestamp: bigint
+  /** Tells the parts of block 1 apart. */
+  hash: string
+  /** Its events, as the core sent them. */
+  events: Buffer[]
+  /** Its end: the segment that it was read from, and the offset there. */
+  place: { segment: LogSegment; offset: number }
+}
+
+/** Reads blocks of event logs that are complete, one after the other, by height. */
+export class CompleteBlocks {
+  readonly #reader: LogReader
+  #reading: SegmentBlocks | null = null
+
+  constructor(reader: LogReader) {
+    this.#reader = reader
+  }
+
+  /**
+   * The block of a height, or the other part of block 1 after one with `after` as its hash. Null if no log has it complete, or
+   * not yet.
+   */
+  async next(height: bigint, after: string | null = null): Promise<CompleteBlock | null> {
+    for (;;) {
+      const reading = this.#reading
+      const block = reading?.blocks[0]
+      if (reading === null || block === undefined) {
+        if (!(await this.#readOn(height))) return null
+      } else if (block.height === height && block.hash !== after) {
+        return reading.take()
+      } else if (block.height <= height) {
+        reading.take()
+      } else if (after !== null) {
+        return null
+      } else {
+        this.#hasNot(reading, height, block.height - 1n)
+      }
+    }
+  }
+
+  /** Reads more of the segment that has a height; false if there is nothing more, or not yet. */
+  async #readOn(height: bigint): Promise<boolean> {
+    const found = this.#reader.find(height, { wantsWhole: true })
+    if (found !== null && this.#reading?.isOf(found) !== true)
+      this.#reading = new SegmentBlocks(found, height)
+    const reading = this.#reading
+    if (reading === null) return false
+    if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
+    if (!reading.isAtEnd || found === null) return false
+    this.#hasNot(reading, height, height)
+    return true
+  }
+
+  /** Returns whether there was more, or blocks of it are left. */
+  async #readPiece(reading: SegmentBlocks): Promise<boolean> {
+    const { segment, offset } = reading
+    const { bytes, end, isLast } = await this.#reader.read(segment, offset)
+    try {
+      reading.push(bytes, end, isLast === 'sealed')
+    } catch (error) {
+      if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
+      reading.isAtEnd = true
+      this.#reader.cannotRead(segment, { from: reading.height, to: null, reason: error.message })
+    }
+    return bytes.length > 0 || reading.blocks.length > 0
+  }
+
+  /** A segment that should have these blocks does not have them, unless they were passed already: then it is read again. */
+  #hasNot(reading: SegmentBlocks, from: bigint, to: bigint): void {
+    this.#reading = null
+    const { segment, begunFor, taken } = reading
+    if (from < begunFor || (taken !== null && from <= taken)) return
+    this.#reader.cannotRead(segment, { from, to, reason: `${segment.name} has no complete block ${from}` })
+  }
+}
+
+/** The complete blocks of a segment, as it is read from its beginning on. */
+class SegmentBlocks {
+  readonly segment: LogSegment
+  /** The height because of which reading began. */
+  readonly begunFor: bigint
+  /** Everything before it was read. */
+  offset = 0
+  /** Whether nothing follows. */
+  isAtEnd = false
+  /** The height of the block that is being read, or comes next. */
+  height: bigint
+  /** Those that were read and not taken. */
+  readonly blocks: CompleteBlock[] = []
+  /** The greatest height that was taken; null before the first. */
+  taken: bigint | null = null
+  readonly #check = new EventCheck(null)
+  readonly #framer: RecordFramer
+  #events: Buffer[] = []
+
+  constructor(segment: LogSegment, begunFor: bigint) {
+    this.segment = segment
+    this.begunFor = begunFor
+    this.height = segment.first
+    this.#framer = new RecordFramer(`${segment.log.name}/${segment.name}`, (bytes, start, end, { offset }) =>
+      this.#accept(bytes, start, end, offset + RECORD_HEADER_BYTES + end - start),
+    )
+  }
+
+  isOf({ log, number }: LogSegment): boolean {
+    return this.segment.log === log && this.segment.number === number
+  }
+
+  /**
+   * Takes the next bytes.
+   *
+   * @throws {EventStreamError} and {RefusedEventError} for damage. Earlier blocks are there.
+   */
+  push(bytes: Buffer, end: number, isAtEnd: boolean): void {
+    this.offset = end
+    this.isAtEnd = isAtEnd
+    this.#framer.push(bytes)
+  }
+
+  /** Takes the first of the blocks, which must be there. */
+  take(): CompleteBlock {
+    const block = this.blocks.shift()!
+    this.taken = block.height
+    return block
+  }
+
+  /** @param offset the end of the event's record */
+  #accept(bytes: Buffer, start: number, end: number, offset: number): void {
+    // Each event may be of another connection.
+    this.#check.connected()
+    const { role, block } = this.#check.check(bytes, start, end)
+    if (role === 'outside') return
+    if (role === 'begin') {
+      this.#events = []
+      this.height = block!.height
+    }
+    this.#events.push(Buffer.from(bytes.subarray(start, end)))
+    if (role !== 'end') return
+    const { height, timestamp, hash, isWhole } = block!
+    this.height = height + 1n
+    if (!isWhole) return
+    const place = { segment: this.segment, offset }
+    this.blocks.push({ height, timestamp, hash, events: this.#events, place })
+  }
+}
