@@ -66,6 +66,8 @@ export class ProtocolUpgrade {
       return
     }
     this.#isNamed = false
+    // The core that says so is the one that is connected.
+    this.#mustRepeat = false
     this.#pending = { height, since: Date.now(), isAnswered: false }
     this.#options.log.info(
       `protocol upgrade after block ${height}: the core makes no more blocks until it is answered`,
@@ -101,7 +103,7 @@ export class ProtocolUpgrade {
     this.#answerIfReady()
     const { state } = this
     if (state === null) return
-    if (state.waitsFor === null && this.#mustRepeat && this.#send()) {
+    if (this.#pending?.isAnswered === true && this.#mustRepeat && this.#send()) {
       this.#options.log.info(
         `protocol upgrade after block ${state.height}: the core is answered again on its new connection`,
       )
