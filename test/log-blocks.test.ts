@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { LocalLog } from '#core/log/local-log'
 import { LogReader } from '#core/log/log-reader'
+import { CompleteBlocks } from '#core/log/complete-blocks'
 import { LogBlocks } from '#service/live/log-blocks'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf } from './fixtures/live.ts'
@@ -34,6 +35,23 @@ async function readAll(
   while (await reading.readOn());
   reader.close()
   return { heights, reasonFor: (height) => reader.reasonFor(BigInt(height)) }
+}
+
+/** The heights of the whole blocks that a log gives a forwarder, which passes over those that it does not have. */
+async function readWhole(folder: string, last: number): Promise<number[]> {
+  const reader = new LogReader([new LocalLog(folder)])
+  const heights: number[] = []
+  let whole = new CompleteBlocks(reader)
+  for (let next = 1n; next <= last; ) {
+    const block = await whole.next(next)
+    if (block !== null) heights.push(Number(block.height))
+    const gap = block === null ? reader.gapAt(next, { wantsWhole: true }) : null
+    if (gap !== null) whole = new CompleteBlocks(reader)
+    if (block === null && gap === null) break
+    next = (gap?.to ?? next) + 1n
+  }
+  reader.close()
+  return heights
 }
 
 /** A log with blocks in a folder, in sealed segments, each from a height up to another one. */
@@ -126,4 +144,68 @@ describe('blocks of a log', () => {
       blocks.map((_, index) => index + 1),
     )
   })
+
+  const SECOND = '0000000002-21-40.bevt'
+  /** A record of a block, by its event's number in the block. */
+  const recordIn = (bytes: Buffer, block: number, number: number) =>
+    recordsOf(bytes).find(({ height, index }) => Number(height) === block && Number(index) === number)!
+  const overwrite = (block: number, number: number) => (bytes: Buffer) => {
+    const { offset } = recordIn(bytes, block, number)
+    return bytes.fill(0xff, offset + 12, offset + 20)
+  }
+  const cutBefore = (block: number, number: number, more: number) => (bytes: Buffer) =>
+    bytes.subarray(0, recordIn(bytes, block, number).offset + more)
+  const damages: [what: string, damage: (bytes: Buffer) => Buffer, from: number, to: number][] = [
+    ['a block whose beginning cannot be read', overwrite(25, 1), 25, 25],
+    ['a last block of which an event cannot be read', overwrite(40, 2), 40, 40],
+    ['a segment that was cut between two blocks', cutBefore(30, 1, 0), 30, 40],
+    ['a segment that was cut within a block', cutBefore(30, 2, 0), 30, 40],
+    ['a segment that was cut within an event', cutBefore(30, 2, 20), 30, 40],
+    ['an empty segment', () => Buffer.alloc(0), 21, 40],
+    ['a segment that is no event file', () => Buffer.alloc(5_000, 0xa7), 21, 40],
+  ]
+  for (const [what, damage, from, to] of damages) {
+    const isReadable = (height: number) => height < from || height > to
+    const readable = blocks.map((_, index) => index + 1).filter(isReadable)
+
+    test(`of ${what} are missing once, and those after it are read`, async (t) => {
+      const folder = temporaryFolder(t)
+      writeLog(folder, SEGMENTS)
+      writeFileSync(join(folder, SECOND), damage(readFileSync(join(folder, SECOND))))
+      assert.deepEqual(await readWhole(folder, 60), readable)
+      const log = new LogReader([new LocalLog(folder)])
+      t.after(() => log.close())
+      const stored: number[] = []
+      const reading = new LogBlocks(log, null, {
+        chain: null,
+        allowGap: false,
+        strict: false,
+        accepted: [],
+        log: SILENT,
+        onLeftOut: () => {},
+        onBlock: ({ height }) => stored.push(Number(height)),
+      })
+      const gap = { name: 'GapError', from: BigInt(from), to: BigInt(to) }
+      await assert.rejects(async () => {
+        while (await reading.readOn());
+      }, gap)
+      assert.deepEqual(
+        stored,
+        readable.filter((height) => height < from),
+      )
+      // Until a segment has it, nothing is read again.
+      assert.equal(log.find(BigInt(from)), null)
+      assert.ok(log.reasonFor(BigInt(to))?.includes(SECOND))
+    })
+
+    test(`of ${what} are taken from an older segment`, async (t) => {
+      const folder = temporaryFolder(t)
+      writeLog(folder, SEGMENTS)
+      const bytes = readFileSync(join(folder, SECOND))
+      writeFileSync(join(folder, '0000000004-21-40.bevt'), damage(bytes))
+      const all = blocks.map((_, index) => index + 1)
+      assert.deepEqual(await readWhole(folder, 60), all)
+      assert.deepEqual((await readAll(folder)).heights, all)
+    })
+  }
 })

@@ -136,6 +136,11 @@ export class BlockAssembler {
     return this.#blockOne.ended?.block.isStored === false ? 1n : null
   }
 
+  /** Whether a block has begun and not ended. */
+  get isBlockOpen(): boolean {
+    return this.#open !== null
+  }
+
   /**
    * Takes the event `bytes[start..end)`.
    *

@@ -1,7 +1,7 @@
 import { RECORD_HEADER_BYTES, RecordFramer } from '../records/record-framer.ts'
 import { isDamage } from '../records/record-position.ts'
-import { EventCheck, RefusedEventError } from './event-check.ts'
-import type { LogReader, LogSegment } from './log-reader.ts'
+import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from './event-check.ts'
+import { isSameSegment, type LogReader, type LogSegment } from './log-reader.ts'
 
 /** A block with all its events; block 1 in each of its two parts. */
 export type CompleteBlock = {
@@ -34,7 +34,7 @@ export class CompleteBlocks {
       const reading = this.#reading
       const block = reading?.blocks[0]
       if (reading === null || block === undefined) {
-        if (!(await this.#readOn(height))) return null
+        if (!(await this.#readOn(height, after !== null))) return null
       } else if (block.height === height && block.hash !== after) {
         return reading.take()
       } else if (block.height <= height) {
@@ -48,14 +48,15 @@ export class CompleteBlocks {
   }
 
   /** Reads more of the segment that has a height; false if there is nothing more, or not yet. */
-  async #readOn(height: bigint): Promise<boolean> {
+  async #readOn(height: bigint, isOtherPart: boolean): Promise<boolean> {
     const found = this.#reader.find(height, { wantsWhole: true })
     if (found !== null && this.#reading?.isOf(found) !== true)
       this.#reading = new SegmentBlocks(found, height)
     const reading = this.#reading
     if (reading === null) return false
     if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
-    if (!reading.isAtEnd || found === null) return false
+    // The other part of block 1 need not be there.
+    if (!reading.isAtEnd || found === null || isOtherPart) return false
     this.#hasNot(reading, height, height)
     return true
   }
@@ -67,7 +68,7 @@ export class CompleteBlocks {
     try {
       reading.push(bytes, end, isLast === 'sealed')
     } catch (error) {
-      if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
+      if (!isDamage(error)) throw error
       reading.isAtEnd = true
       this.#reader.cannotRead(segment, { from: reading.height, to: null, reason: error.message })
     }
@@ -111,14 +112,14 @@ class SegmentBlocks {
     )
   }
 
-  isOf({ log, number }: LogSegment): boolean {
-    return this.segment.log === log && this.segment.number === number
+  isOf(segment: LogSegment): boolean {
+    return isSameSegment(this.segment, segment)
   }
 
   /**
    * Takes the next bytes.
    *
-   * @throws {EventStreamError} and {RefusedEventError} for damage. Earlier blocks are there.
+   * @throws {EventStreamError} for bytes that are no records. Earlier blocks are there.
    */
   push(bytes: Buffer, end: number, isAtEnd: boolean): void {
     this.offset = end
@@ -133,11 +134,22 @@ class SegmentBlocks {
     return block
   }
 
-  /** @param offset the end of the event's record */
-  #accept(bytes: Buffer, start: number, end: number, offset: number): void {
+  /** What an event is; one that cannot be read belongs to no block, and the one that it is in never ends. */
+  #checkedOrOutside(bytes: Buffer, start: number, end: number): CheckedEvent {
     // Each event may be of another connection.
     this.#check.connected()
-    const { role, block } = this.#check.check(bytes, start, end)
+    try {
+      return this.#check.check(bytes, start, end)
+    } catch (error) {
+      if (!(error instanceof RefusedEventError)) throw error
+      this.#check.dropOpenBlock()
+      return OUTSIDE
+    }
+  }
+
+  /** @param offset the end of the event's record */
+  #accept(bytes: Buffer, start: number, end: number, offset: number): void {
+    const { role, block } = this.#checkedOrOutside(bytes, start, end)
     if (role === 'outside') return
     if (role === 'begin') {
       this.#events = []

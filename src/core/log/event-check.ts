@@ -222,5 +222,6 @@ export class EventCheck {
   }
 }
 
-const OUTSIDE: CheckedEvent = { role: 'outside', block: null, dropsBlock: false, upgradeAfter: null }
+/** What belongs to no block. */
+export const OUTSIDE: CheckedEvent = { role: 'outside', block: null, dropsBlock: false, upgradeAfter: null }
 const WITHIN: CheckedEvent = { role: 'within', block: null, dropsBlock: false, upgradeAfter: null }

@@ -91,7 +91,9 @@ export class LocalLog implements LogSource {
       // It has another name now: sealed, gzipped or, once nobody needs it, gone.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       this.#list()
-      const renamed = this.segments.find(({ number }) => number === segment.number)
+      const renamed = this.segments.find(
+        ({ number, first }) => number === segment.number && first === segment.first,
+      )
       if (renamed === undefined || renamed.name === segment.name) throw error
       return this.read(renamed, offset, length)
     }
@@ -127,8 +129,11 @@ export class LocalLog implements LogSource {
     const sizes = new Map(
       before.flatMap(({ kind, name, bytes }) => (kind === 'active' ? [] : [[name, bytes]])),
     )
+    const names = this.#names()
+    // What was listed before is read as long as it can be.
+    if (names === null) return false
     this.#listedAtMs = performance.now()
-    this.segments = segmentsIn(this.#disk.list(this.name)).flatMap((segment): ReadableSegment[] => {
+    this.segments = segmentsIn(names).flatMap((segment): ReadableSegment[] => {
       const { number, first } = segment
       const name = segmentName(segment)
       if (segment.kind !== 'open') {
@@ -147,6 +152,15 @@ export class LocalLog implements LogSource {
         return now.name !== name || now.bytes !== bytes
       })
     )
+  }
+
+  /** The names in the folder; null if it cannot be read at the moment. */
+  #names(): string[] | null {
+    try {
+      return this.#disk.list(this.name)
+    } catch {
+      return null
+    }
   }
 
   async #inflate(name: string): Promise<Buffer> {

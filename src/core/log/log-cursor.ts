@@ -1,6 +1,6 @@
-import type { LogReader, LogSegment } from './log-reader.ts'
+import { isSameSegment, type LogReader, type LogSegment } from './log-reader.ts'
 
-/** The next bytes of a log: those of a segment from `offset` on. */
+/** The next bytes of a log: those of a segment from `offset` on; none if it turns out to have ended there. */
 export type LogBytes = {
   segment: LogSegment
   offset: number
@@ -39,8 +39,8 @@ export class LogCursor {
       const isEnd = isLast === 'sealed'
       if (isEnd) this.#leaveAtEnd(segment)
       else place.offset = end
-      if (bytes.length > 0) return { segment, offset, bytes, isEnd }
-      if (!isEnd && !this.#goesOnElsewhere(needed, segment)) return null
+      if (bytes.length > 0 || isEnd) return { segment, offset, bytes, isEnd }
+      if (!this.#goesOnElsewhere(needed, segment)) return null
     }
   }
 
@@ -58,7 +58,7 @@ export class LogCursor {
   /** Leaves a segment that is being written if another one has the block, or it will never come. */
   #goesOnElsewhere(needed: bigint, segment: LogSegment): boolean {
     const other = this.#find(needed)
-    if (other === null || isSame(other.segment, segment)) return false
+    if (other === null || isSameSegment(other.segment, segment)) return false
     this.#place = other
     return true
   }
@@ -75,8 +75,4 @@ export class LogCursor {
     const gap = this.#reader.gapAt(from)
     return gap === null ? this.#reader.find(from) : this.#reader.find(gap.to + 1n)
   }
-}
-
-function isSame(one: LogSegment, other: LogSegment): boolean {
-  return one.log === other.log && one.number === other.number
 }

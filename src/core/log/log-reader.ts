@@ -161,7 +161,10 @@ export class LogReader {
   }
 
   /** Blocks of a segment turned out not to be there: they are taken from another one, or are a gap. */
-  cannotRead(segment: LogSegment, { from, to, reason }: Unreadable): void {
+  cannotRead(segment: LogSegment, unreadable: Unreadable): void {
+    const { to, reason } = unreadable
+    // Those before its first one were looked for in it because no segment has them.
+    const from = unreadable.from > segment.first ? unreadable.from : segment.first
     if (!this.#delivers(segment, from)) return
     const key = keyOf(segment)
     const known = this.#unreadable.get(key) ?? []
@@ -175,7 +178,7 @@ export class LogReader {
 
   /** The next bytes of a segment, up to what is committed of it. */
   async read(segment: LogSegment, offset: number): Promise<LogPiece> {
-    const now = segment.log.segments.find(({ number }) => number === segment.number) ?? segment
+    const now = segment.log.segments.find((other) => isSameFile(other, segment)) ?? segment
     const isGzipped = now.name.endsWith('.gz')
     const most = isGzipped ? PIECE_BYTES : Math.min(PIECE_BYTES, now.bytes - offset)
     const bytes = most > 0 ? await segment.log.read(now, offset, most) : Buffer.alloc(0)
@@ -194,7 +197,7 @@ export class LogReader {
       let ofLog = 0
       for (const segment of log.segments) {
         if (height !== null && segment.last <= height) continue
-        const isCurrent = current?.segment.log === log && current.segment.number === segment.number
+        const isCurrent = current?.segment.log === log && isSameFile(current.segment, segment)
         ofLog += Math.max(0, segment.bytes - (isCurrent ? current.offset : 0))
       }
       bytes = Math.max(bytes, ofLog)
@@ -247,8 +250,18 @@ export class LogReader {
   }
 }
 
-function keyOf({ log, number }: LogSegment): string {
-  return `${number} ${log.name}`
+function keyOf({ log, number, first }: LogSegment): string {
+  return `${number} ${first} ${log.name}`
+}
+
+/** Whether two are the same segment of a log. A log that was deleted begins again with the first number, at another block. */
+function isSameFile(one: ReadableSegment, other: ReadableSegment): boolean {
+  return one.number === other.number && one.first === other.first
+}
+
+/** Whether two are the same segment of the same log. */
+export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
+  return one.log === other.log && isSameFile(one, other)
 }
 
 /** Whether a receiver writes to a log, and its core sends. */

@@ -79,6 +79,7 @@ export class LogBlocks {
     try {
       framer.push(bytes)
       if (isEnd) refuseCutRecord(framer)
+      if (isEnd && !this.#isLeaving && this.#noteMissing(segment, segment.last + 1n)) this.#leave()
     } catch (error) {
       if (!isUnreadable(error)) throw error
       this.#cannotReadRest(segment, error)
@@ -113,9 +114,17 @@ export class LogBlocks {
     return (bytes, start, end, position) => {
       if (this.#isLeaving) return
       try {
+        const before = this.#assembler.pendingHeight
         this.#assembler.accept(bytes, start, end, position)
         this.#checkChain(expected, position)
+        const { pendingHeight } = this.#assembler
+        if (pendingHeight === null || pendingHeight === before) return
+        if (this.#noteMissing(segment, pendingHeight)) this.#leave()
       } catch (error) {
+        if (error instanceof GapError && this.#isElsewhere(segment, error)) {
+          this.#leave()
+          return
+        }
         // A log is of one chain: an event of another one is damaged.
         const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
         if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
@@ -134,6 +143,41 @@ export class LogBlocks {
       `an event of chain ${JSON.stringify(chainId)}, but ${JSON.stringify(expected)} is expected`,
       position,
     )
+  }
+
+  /**
+   * Notes that a segment does not have all the blocks of its name: the next block in it is another one than the next block of the
+   * store. Returns whether that is in another segment.
+   */
+  #noteMissing(segment: LogSegment, next: bigint): boolean {
+    const from = this.#nextOfStore()
+    if (from === null || from >= next || from < segment.first || from > segment.last) return false
+    this.#reader.cannotRead(segment, { from, to: next - 1n, reason: reasonOf(segment) })
+    return this.#reader.find(from) !== null
+  }
+
+  /** The first block that the store will not have once every block handed on is committed; null if the logs are empty, too. */
+  #nextOfStore(): bigint | null {
+    const { height, pendingHeight, isBlockOpen } = this.#assembler
+    if (height !== null) return height + 1n
+    // Block 1 is handed on when another one begins.
+    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.lowest()
+  }
+
+  /** Whether another segment has a block that a segment should have, but was found not to have, whole. */
+  #isElsewhere(segment: LogSegment, { from, to }: GapError): boolean {
+    const isOfSegment = segment.kind !== 'part' && from >= segment.first && from <= segment.last
+    if (isOfSegment) {
+      const last = to < segment.last ? to : segment.last
+      this.#reader.cannotRead(segment, { from, to: last, reason: reasonOf(segment) })
+    }
+    return this.#reader.find(from, { wantsWhole: true }) !== null
+  }
+
+  /** Leaves a segment for another one: the assembler begins anew with what was whole before. */
+  #leave(): void {
+    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
+    this.#isLeaving = true
   }
 
   /** Whether the store is of a chain, or empty. */
@@ -165,6 +209,10 @@ export class LogBlocks {
   #assemblerFor(coverage: Coverage | null): BlockAssembler {
     return new BlockAssembler({ ...this.#options, coverage })
   }
+}
+
+function reasonOf({ name }: LogSegment): string {
+  return `${name} does not have it with all its events`
 }
 
 /** Whether an error is damage in the log; all others are about what is missing, or refused by a setting. */
