@@ -163,10 +163,27 @@ describe('Retention', () => {
 
   test('takes a damaged file of a reader for one that has nothing', async (t) => {
     const folder = await logOf(t, [])
-    writeFileSync(join(folder, 'readers', 'store-x.json'), '{"height":')
-    assert.deepEqual(
-      readReaders(NODE_DISK, folder).map(({ height, isRequired }) => [height, isRequired]),
-      [[null, true]],
-    )
+    for (const text of ['{"height":', '', 'null', '[]', '5', '{}', '{"height":20,"required":true}']) {
+      writeFileSync(join(folder, 'readers', 'store-x.json'), text)
+      const readers = readReaders(NODE_DISK, folder).map(({ height, isRequired }) => [height, isRequired])
+      assert.deepEqual(readers, [[null, true]], text)
+    }
+    rmSync(join(folder, 'readers', 'store-x.json'))
+    mkdirSync(join(folder, 'readers', 'store-x.json'))
+    assert.equal(readReaders(NODE_DISK, folder).length, 1, 'a file that cannot be read')
+  })
+
+  test('deletes nothing while it is not known who reads the log', async (t) => {
+    const folder = await logOf(t, [null])
+    const list = (path: string) => {
+      if (path.endsWith('readers')) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+      return NODE_DISK.list(path)
+    }
+    const given = { folder, keep: { bytes: 0 }, mayDelete: true, nowMs: NOW }
+    assert.throws(() => retain({ ...given, disk: { ...NODE_DISK, list } }), { code: 'EMFILE' })
+    rmSync(join(folder, 'readers'), { recursive: true })
+    writeFileSync(join(folder, 'readers'), '')
+    assert.throws(() => retain({ ...given, disk: NODE_DISK }), { code: 'ENOTDIR' })
+    assert.equal(readdirSync(folder).length, names.length + 1)
   })
 })

@@ -135,6 +135,11 @@ describeOn(ANY_STORE_KIND, 'an event log', (kind) => {
     await untilNotReady(service, 'log 1 has no receiver yet')
     const port = await freePort()
     const receiver = await startReceive(t, eventLog, ['--listen', `127.0.0.1:${port}`])
+    const readers = join(eventLog, 'readers')
+    await until(
+      () => readdirSync(readers).some((name) => name.endsWith('.json')),
+      'the store among the readers',
+    )
     await (await dial(port)).send(blocks.slice(0, 50))
     await untilHeight(service, 50)
     await untilReady(service)

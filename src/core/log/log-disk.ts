@@ -39,7 +39,7 @@ export type LogFile = {
  * Node, with their `code`.
  */
 export type LogDisk = {
-  /** The names in a folder; none if there is no such folder. */
+  /** The names in a folder; none if there is no such folder. One that cannot be read is an error: it may have any. */
   list(folder: string): string[]
   /** A file's size in bytes, and when it was last written, in Unix milliseconds; null if there is none. */
   stat(path: string): { bytes: number; changedAt: number } | null
@@ -61,7 +61,7 @@ export type LogDisk = {
 
 /** The file system of the machine. */
 export const NODE_DISK: LogDisk = {
-  list: (folder) => orNull(() => readdirSync(folder)) ?? [],
+  list: namesIn,
   stat: (path) => {
     const found = statSync(path, { throwIfNoEntry: false })
     return found === undefined ? null : { bytes: found.size, changedAt: found.mtimeMs }
@@ -104,6 +104,15 @@ async function readRange(path: string, offset: number, length: number): Promise<
     return bytes.subarray(0, bytesRead)
   } finally {
     await handle.close()
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
   }
 }
 

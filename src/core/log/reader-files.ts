@@ -28,7 +28,11 @@ export function isReaderName(name: string): boolean {
   return NAME.test(name)
 }
 
-/** The readers that a log knows, by name. A file that cannot be read counts as a reader that has nothing. */
+/**
+ * The readers that a log knows, by name. A file that cannot be read counts as a reader that has nothing.
+ *
+ * @throws the disk's error if it is not known which files there are.
+ */
 export function readReaders(disk: LogDisk, folder: string): ReaderFile[] {
   return disk
     .list(readersFolder(folder))
@@ -40,20 +44,21 @@ export function readReaders(disk: LogDisk, folder: string): ReaderFile[] {
 
 /** A reader's file; null if there is none. */
 export function readReader(disk: LogDisk, folder: string, name: string): ReaderFile | null {
-  const text = disk.readText(`${readersFolder(folder)}/${name}.json`)
-  if (text === null) return null
+  const path = `${readersFolder(folder)}/${name}.json`
+  const text = disk.readText(path)
+  if (text === null && disk.stat(path) === null) return null
   let value: Record<string, unknown> = {}
   try {
-    value = Object(JSON.parse(text))
+    value = Object(JSON.parse(text ?? ''))
   } catch {
-    // It counts as required, so that nothing is deleted that it may need.
-    value = { required: true }
+    // It is that of any reader.
   }
   return {
     name,
     height: heightOf(value.height),
     time: heightOf(value.time),
-    isRequired: value.required === true,
+    // Nothing is deleted that it may need, unless it says that it can do without.
+    isRequired: value.required !== false,
     isClean: value.clean === true,
     upgrade: heightOf(value.upgrade),
   }

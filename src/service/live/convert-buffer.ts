@@ -53,7 +53,7 @@ type OldFile = { number: number; paths: string[] }
 function oldFiles(folder: string): OldFile[] {
   const byNumber = new Map<number, string[]>()
   for (const each of [folder, join(folder, 'forward')]) {
-    for (const name of NODE_DISK.list(each)) {
+    for (const name of existsSync(each) ? readdirSync(each) : []) {
       const digits = FILE_NAME.exec(name)?.[1]
       if (digits === undefined) continue
       const paths = byNumber.get(Number(digits)) ?? []

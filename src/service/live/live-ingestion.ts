@@ -101,6 +101,9 @@ class Ingestion {
   readonly #forwarding: Forwarding | null
   #forward: ForwardState | null = null
   #otherWriterSince: number | null = null
+  /** What the logs are told of the store, and those that could not be told: their receiver may never have run. */
+  #told: { height: bigint | null; time: bigint | null } = { height: null, time: null }
+  readonly #untold = new Set<string>()
   /** Until a change is reported. */
   #reporting: NodeJS.Timeout | null = null
 
@@ -135,7 +138,7 @@ class Ingestion {
   }
 
   async run(): Promise<void> {
-    this.#tellLogs(null, null)
+    this.#tellLogs(this.#reader.logs.map(({ name }) => name))
     const looking = new AbortController()
     const watch = this.#keepLooking(looking.signal)
     const refusal = await this.#committer.run().finally(() => looking.abort())
@@ -150,17 +153,18 @@ class Ingestion {
 
   #hasCoverage({ chainId, height, timestamp }: Coverage): void {
     this.#receiver?.pinChain(chainId)
-    this.#tellLogs(height, timestamp)
+    this.#told = { height, time: timestamp }
+    this.#tellLogs(this.#reader.logs.map(({ name }) => name))
   }
 
-  /** Tells the logs which blocks the store does not need any more; at its start none, if they do not know it. */
-  #tellLogs(height: bigint | null, time: bigint | null): void {
+  /** Tells logs which blocks the store does not need any more; at its start none, if they do not know it. */
+  #tellLogs(names: readonly string[]): void {
     const { reader } = this.#options
-    const file = { name: reader, height, time, isRequired: true, isClean: false, upgrade: null }
-    for (const { name } of this.#reader.logs) {
-      if (height === null && readReader(NODE_DISK, name, reader) !== null) continue
-      // Until the next commit it says less than is true.
-      writeReader(NODE_DISK, name, file).catch(() => {})
+    const file = { name: reader, ...this.#told, isRequired: true, isClean: false, upgrade: null }
+    for (const name of names) {
+      this.#untold.delete(name)
+      if (file.height === null && readReader(NODE_DISK, name, reader) !== null) continue
+      writeReader(NODE_DISK, name, file).catch(() => this.#untold.add(name))
     }
   }
 
@@ -168,6 +172,7 @@ class Ingestion {
   async #keepLooking(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#lookForWriter()
+      if (this.#untold.size > 0) this.#tellLogs([...this.#untold])
       this.#report()
       await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
     }

@@ -67,9 +67,15 @@ function leastOf(seconds: readonly (number | null)[]): number | null {
 }
 
 function oldestReaderSeconds({ name, head }: LogSource): number {
-  const times = readReaders(NODE_DISK, name).flatMap(({ isRequired, time }) =>
-    isRequired && time !== null ? Number(time) : [],
-  )
+  let times: number[]
+  try {
+    times = readReaders(NODE_DISK, name).flatMap(({ isRequired, time }) =>
+      isRequired && time !== null ? Number(time) : [],
+    )
+  } catch {
+    // Only the receiver must be able to read them.
+    return 0
+  }
   if (head?.time == null || times.length === 0) return 0
   return Math.max(0, (Number(head.time) - Math.min(...times)) / 1e9)
 }

@@ -121,7 +121,12 @@ export class ProtocolUpgrade {
   /** Whether there is a forwarder whose receiver has not answered: stores are required readers, forwarders are not. */
   #hasUnanswered(height: bigint): boolean {
     const { disk, folder } = this.#options
-    return readReaders(disk, folder).some(({ isRequired, upgrade }) => !isRequired && upgrade !== height)
+    try {
+      return readReaders(disk, folder).some(({ isRequired, upgrade }) => !isRequired && upgrade !== height)
+    } catch {
+      // There may be one.
+      return true
+    }
   }
 
   #answerIfReady(): void {

@@ -198,7 +198,6 @@ export class LogReceiver implements Receiver {
     intake.logFaults()
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
-    this.#mayDelete ||= readReaders(this.#disk, this.#task.eventLog).some(({ isRequired }) => isRequired)
     this.#shortenNowAndThen(writer.head.number)
     this.#report()
   }
@@ -208,6 +207,7 @@ export class LogReceiver implements Receiver {
     if (number === this.#shortened.number && performance.now() - this.#shortened.atMs < SHORTEN_MS) return
     this.#shortened = { number, atMs: performance.now() }
     try {
+      this.#mayDelete ||= readReaders(this.#disk, this.#task.eventLog).some(({ isRequired }) => isRequired)
       this.#shorten(false)
     } catch (error) {
       this.#log.warn(`the event log cannot be shortened: ${(error as Error).message}`)

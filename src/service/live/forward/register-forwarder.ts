@@ -12,12 +12,19 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
  * last ones that are there, of at most `repeatBytes`. From then on a core that announces a protocol upgrade waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
-  const [first] = reader.logs
-  const known = readReader(NODE_DISK, first!.name, name)
-  if (known !== null) return known
+  const known = furthestOf(reader.logs.flatMap((log) => readReader(NODE_DISK, log.name, name) ?? []))
+  if (known !== null) return { ...known, isRequired: false }
   const highest = reader.highest()
   const height = highest === null ? null : reader.firstBefore(highest, repeatBytes) - 1n
   const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
   for (const log of reader.logs) void writeReader(NODE_DISK, log.name, file).catch(() => {})
   return file
+}
+
+/** Of the files of a reader in several logs, the one that says most: one of them may be new, or damaged. */
+function furthestOf(files: readonly ReaderFile[]): ReaderFile | null {
+  return files.reduce<ReaderFile | null>((furthest, file) => {
+    if (furthest === null) return file
+    return (file.height ?? -1n) > (furthest.height ?? -1n) ? file : furthest
+  }, null)
 }
