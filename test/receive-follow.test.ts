@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -193,6 +193,44 @@ describe('a receiver that runs alone', () => {
       other.stderr,
       /is of chain "core-scenarios", but --chain is "other": name another --event-log/,
     )
+  })
+
+  test('ends if its log is deleted, and if its figures cannot be served: another start receives again', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    const first = await startReceive(t, eventLog)
+    rmSync(eventLog, { recursive: true })
+    await (await dial(first.corePort)).send(blocks.slice(0, 20))
+    const { code, stderr } = await first.program.outcome
+    assert.equal(code, 1)
+    assertSays(stderr, '\nlyra: the event log cannot be written any more: ENOENT')
+    const taken = await startReceiver(t)
+    const args = `receive --listen 127.0.0.1:0 --event-log ${eventLog} --metrics 127.0.0.1:${taken.port}`
+    const { code: failed, stderr: why } = await startLyra(t, args).outcome
+    assert.equal(failed, 1)
+    assertSays(why, `${taken.port}...--metrics`)
+    const last = await startReceive(t, eventLog)
+    await (await dial(last.corePort)).send(blocks.slice(0, 20))
+    await end(last.program)
+    assert.deepEqual(
+      (await runWell(t, `status --event-log ${eventLog}`)).stdout.match(/1 to \d+/)?.[0],
+      '1 to 20',
+    )
+  })
+
+  test('of a later version ends a forwarder with one line', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    await end((await startReceive(t, eventLog)).program)
+    const target = await startReceiver(t)
+    const running = startLyra(t, `forward 127.0.0.1:${target.port} --follow ${eventLog}`)
+    await until(() => target.connections.length === 1, 'the forwarder')
+    writeFileSync(join(eventLog, 'head.json'), '{"version":2}')
+    const again = () => startLyra(t, `forward 127.0.0.1:${target.port} --follow ${eventLog}`)
+    for (const { outcome } of [running, again()]) {
+      const { code, stderr } = await outcome
+      assert.equal(code, 1)
+      assert.match(stderr, /^lyra: .*: the event log has version 2, this program reads version 1.*\n$/m)
+      assert.doesNotMatch(stderr, /^ +at /m)
+    }
   })
 
   test('is forwarded by a process of its own, which goes on where it was', async (t) => {

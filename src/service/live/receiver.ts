@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
-import { logFault, takeLogFolder } from '#core/log/log-folder'
+import { logFault, makeReadersFolder, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
 import { LogReader } from '#core/log/log-reader'
 import { LogWriter, OtherLogChainError } from '#core/log/log-writer'
@@ -206,8 +206,11 @@ export class LogReceiver implements Receiver {
   #shortenNowAndThen(number: number): void {
     if (number === this.#shortened.number && performance.now() - this.#shortened.atMs < SHORTEN_MS) return
     this.#shortened = { number, atMs: performance.now() }
+    const { eventLog } = this.#task
     try {
-      this.#mayDelete ||= readReaders(this.#disk, this.#task.eventLog).some(({ isRequired }) => isRequired)
+      // A folder that was deleted says of no reader that it has read anything: those that run are soon in the new one.
+      if (makeReadersFolder(eventLog)) return
+      this.#mayDelete ||= readReaders(this.#disk, eventLog).some(({ isRequired }) => isRequired)
       this.#shorten(false)
     } catch (error) {
       this.#log.warn(`the event log cannot be shortened: ${(error as Error).message}`)

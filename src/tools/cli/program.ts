@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { printable } from '#core/domain/printable'
+import { NewerLogError } from '#core/log/log-head'
 import { EventPathError } from '#core/records/event-paths'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreUnavailableError } from '#core/store/errors'
@@ -25,6 +26,7 @@ const PLAIN_ERRORS = [
   ExportError,
   ImportError,
   ListenError,
+  NewerLogError,
   ServiceError,
   StoreError,
   StoreUnavailableError,

@@ -12,6 +12,7 @@ import {
   eventLogPath,
   listenFromOption,
 } from './event-log-options.ts'
+import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { addressLike, logLevelOption, setting } from './options.ts'
 
@@ -79,13 +80,25 @@ async function receive(options: ReceiveOptions): Promise<void> {
         : explainListenError(error, host, port, '--listen')
     },
   )
-  const closeMetrics = metrics === null ? null : await serveReceiverMetrics(task.eventLog, metrics)
+  const closeMetrics =
+    metrics === null
+      ? null
+      : await serveReceiverMetrics(task.eventLog, metrics).catch(async (error: Error) => {
+          await receiver.stop()
+          throw explainListenError(error, metrics.host, metrics.port, '--metrics')
+        })
   log.info(`waiting for a core on ${host}:${receiver.port}`)
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
-  await Promise.race([stopped, failed.promise])
+  try {
+    await Promise.race([stopped, failed.promise])
+  } catch (error) {
+    // It would go on taking the core's events. Whoever watches over it starts it anew.
+    console.error(`lyra: the event log cannot be written any more: ${(error as Error).message}`)
+    process.exit(EXIT.failure)
+  }
   log.info('stopping')
   await receiver.stop()
   await closeMetrics?.()

@@ -65,10 +65,16 @@ export class Forwarder {
     this.#file = registerForwarder(this.#reader, this.#name, task.repeatBytes)
   }
 
-  /** Dials, passes on and dials again, until the signal is aborted: then it finishes the block that is being passed on. */
-  async run(signal: AbortSignal): Promise<void> {
+  /**
+   * Dials, passes on and dials again, until the signal is aborted: then it finishes the block that is being passed on.
+   *
+   * @throws {NewerLogError} once a log is of a later version.
+   */
+  async run(stop: AbortSignal): Promise<void> {
     this.#write()
-    const keepingUp = this.#keepUp(signal)
+    const failed = new AbortController()
+    const signal = AbortSignal.any([stop, failed.signal])
+    const keepingUp = this.#keepUp(signal).catch((error: Error) => failed.abort(error))
     let wait = FIRST_RECONNECT_MS
     while (!signal.aborted) {
       const startedAt = performance.now()
@@ -89,6 +95,7 @@ export class Forwarder {
     this.#write()
     this.#reader.close()
     this.#report()
+    failed.signal.throwIfAborted()
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
