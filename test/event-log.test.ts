@@ -64,6 +64,17 @@ describe('An event log', () => {
     await assert.rejects(writerOf(folder), /has version 2, this program reads version 1/)
   })
 
+  test('without a head does not take an empty file for the block of its name', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 3])
+    rmSync(join(folder, 'head.json'))
+    writeFileSync(join(folder, '0000000002-500.bevt.open'), '')
+    await writeBlocks(folder, [4, 5])
+    const reader = new LogReader([new LocalLog(folder)])
+    t.after(() => reader.close())
+    assert.deepEqual([reader.lowest(), reader.highest(), reader.gapAt(6n)], [1n, 5n, null])
+  })
+
   test('knows a protocol upgrade until a block after it has ended', async (t) => {
     const folder = temporaryFolder(t)
     const event = busEvent({ id: '4-1', kind: UPGRADE_STARTED }, message({ 1: 3 }))

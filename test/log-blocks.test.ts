@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { LocalLog } from '#core/log/local-log'
 import { LogReader } from '#core/log/log-reader'
 import { CompleteBlocks } from '#core/log/complete-blocks'
@@ -155,23 +156,27 @@ describe('blocks of a log', () => {
   }
   const cutBefore = (block: number, number: number, more: number) => (bytes: Buffer) =>
     bytes.subarray(0, recordIn(bytes, block, number).offset + more)
-  const damages: [what: string, damage: (bytes: Buffer) => Buffer, from: number, to: number][] = [
-    ['a block whose beginning cannot be read', overwrite(25, 1), 25, 25],
-    ['a last block of which an event cannot be read', overwrite(40, 2), 40, 40],
-    ['a segment that was cut between two blocks', cutBefore(30, 1, 0), 30, 40],
-    ['a segment that was cut within a block', cutBefore(30, 2, 0), 30, 40],
-    ['a segment that was cut within an event', cutBefore(30, 2, 20), 30, 40],
-    ['an empty segment', () => Buffer.alloc(0), 21, 40],
-    ['a segment that is no event file', () => Buffer.alloc(5_000, 0xa7), 21, 40],
-  ]
-  for (const [what, damage, from, to] of damages) {
+  const damages: [what: string, damage: (bytes: Buffer) => Buffer, from: number, to: number, end?: string][] =
+    [
+      ['a block whose beginning cannot be read', overwrite(25, 1), 25, 25],
+      ['a last block of which an event cannot be read', overwrite(40, 2), 40, 40],
+      ['a segment that was cut between two blocks', cutBefore(30, 1, 0), 30, 40],
+      ['a segment that was cut within a block', cutBefore(30, 2, 0), 30, 40],
+      ['a segment that was cut within an event', cutBefore(30, 2, 20), 30, 40],
+      ['an empty segment', () => Buffer.alloc(0), 21, 40],
+      ['a segment that is no event file', () => Buffer.alloc(5_000, 0xa7), 21, 40],
+      ['a gzipped segment that was cut', (bytes) => gzipSync(bytes).subarray(0, 2_000), 21, 40, '.gz'],
+    ]
+  for (const [what, damage, from, to, end = ''] of damages) {
     const isReadable = (height: number) => height < from || height > to
     const readable = blocks.map((_, index) => index + 1).filter(isReadable)
 
     test(`of ${what} are missing once, and those after it are read`, async (t) => {
       const folder = temporaryFolder(t)
       writeLog(folder, SEGMENTS)
-      writeFileSync(join(folder, SECOND), damage(readFileSync(join(folder, SECOND))))
+      const bytes = readFileSync(join(folder, SECOND))
+      rmSync(join(folder, SECOND))
+      writeFileSync(join(folder, SECOND + end), damage(bytes))
       assert.deepEqual(await readWhole(folder, 60), readable)
       const log = new LogReader([new LocalLog(folder)])
       t.after(() => log.close())
@@ -202,7 +207,7 @@ describe('blocks of a log', () => {
       const folder = temporaryFolder(t)
       writeLog(folder, SEGMENTS)
       const bytes = readFileSync(join(folder, SECOND))
-      writeFileSync(join(folder, '0000000004-21-40.bevt'), damage(bytes))
+      writeFileSync(join(folder, `0000000004-21-40.bevt${end}`), damage(bytes))
       const all = blocks.map((_, index) => index + 1)
       assert.deepEqual(await readWhole(folder, 60), all)
       assert.deepEqual((await readAll(folder)).heights, all)

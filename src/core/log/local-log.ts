@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { EventStreamError } from '../records/record-position.ts'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 import { type LogHead, readHead } from './log-head.ts'
 import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
@@ -39,7 +40,11 @@ export type LogSource = {
   receiver(): ReceiverFile | null
   /** Reads head and names again; returns whether they have changed. */
   refresh(): boolean
-  /** Reads bytes of a segment, which are there; of a gzipped one, of what it inflates to. */
+  /**
+   * Reads bytes of a segment, which are there; of a gzipped one, of what it inflates to.
+   *
+   * @throws {EventStreamError} for a gzipped one that is damaged.
+   */
   read(segment: ReadableSegment, offset: number, length: number): Promise<Buffer>
   /** Calls back when the log may have grown, until the returned function is called. */
   watch(onChange: () => void): () => void
@@ -167,7 +172,11 @@ export class LocalLog implements LogSource {
     if (this.#inflated?.name !== name) {
       const path = `${this.name}/${name}`
       const packed = await this.#disk.read(path, 0, this.#disk.stat(path)?.bytes ?? 0)
-      this.#inflated = { name, bytes: await inflate(packed, { maxOutputLength: MAX_INFLATED_BYTES }) }
+      const bytes = await inflate(packed, { maxOutputLength: MAX_INFLATED_BYTES }).catch((error: Error) => {
+        const position = { source: name, record: 1, offset: 0 }
+        throw new EventStreamError(`it cannot be inflated: ${error.message}`, position, { cause: error })
+      })
+      this.#inflated = { name, bytes }
     }
     return this.#inflated.bytes
   }

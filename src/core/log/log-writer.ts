@@ -277,7 +277,7 @@ export class LogWriter {
       segment.keepsRest = isDamaged
       segment.committedBytes = segment.ended.bytes
       // None of its blocks can be read: the name says which they were.
-      if (isDamaged) segment.last ??= unreadable(head?.last ?? name.first)
+      if (isDamaged && (committed > 0 || size > 0)) segment.last ??= unreadable(head?.last ?? name.first)
       return
     }
     this.#head = { ...this.#head, number: name.number }

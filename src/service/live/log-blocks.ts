@@ -103,6 +103,12 @@ export class LogBlocks {
     try {
       return await this.#cursor.read(needed)
     } catch (error) {
+      const segment = this.#cursor.place?.segment
+      if (isUnreadable(error) && segment !== undefined) {
+        this.#cannotReadRest(segment, error)
+        this.#cursor.leave()
+        return this.#read(needed)
+      }
       const { code, message } = error as NodeJS.ErrnoException
       throw new LogReadError(`the event log cannot be read (${code ?? message})`, { cause: error })
     }
