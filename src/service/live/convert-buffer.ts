@@ -27,7 +27,7 @@ export async function convertBuffer(
   if (files.length > 0) log.info(`moving the events in ${folder} to the event log ${eventLog}`)
   let done: OldFile[] = []
   for (const file of files) {
-    if (!(await feed(file.paths[0]!, writer, log))) rename(file)
+    if (!(await feed(file.paths[0]!, writer, log, file === files.at(-1)))) rename(file)
     done.push(file)
     // A block may go on in the next file.
     if (writer.isBlockOpen) continue
@@ -63,8 +63,12 @@ function oldFiles(folder: string): OldFile[] {
   return [...byNumber].map(([number, paths]) => ({ number, paths })).sort((a, b) => a.number - b.number)
 }
 
-/** Writes a file's events to the log; false if not all of them can be read. */
-async function feed(path: string, writer: LogWriter, log: Logger): Promise<boolean> {
+/**
+ * Writes a file's events to the log; false if not all of them can be read.
+ *
+ * @param isLast whether it is the file that was written to last: a killed process has left part of an event at its end
+ */
+async function feed(path: string, writer: LogWriter, log: Logger, isLast: boolean): Promise<boolean> {
   writer.connected()
   const framer = new RecordFramer(path, (bytes, start, end) => {
     writer.take(Buffer.from(bytes.subarray(start, end)))
@@ -77,7 +81,13 @@ async function feed(path: string, writer: LogWriter, log: Logger): Promise<boole
       at += piece.length
       await writer.write()
     }
-    return framer.end() === null
+    const cut = framer.end()
+    if (cut !== null && !isLast) {
+      log.warn(
+        `${path}: it ends within an event; those before it are moved to the event log, the file is kept as .damaged`,
+      )
+    }
+    return cut === null || isLast
   } catch (error) {
     if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
     log.warn(
