@@ -184,6 +184,21 @@ describe('Retention', () => {
     assert.equal(readReaders(NODE_DISK, folder).length, 1, 'a file that cannot be read')
   })
 
+  test('goes on on a full disk: a reader says there, too, how far it has come', async (t) => {
+    const folder = await logOf(t, [5n])
+    const full = () => {
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    }
+    const disk = { ...NODE_DISK, create: full }
+    for (const height of [1_000_000n, 30n]) {
+      const file = { name: 'store-0', height, time: null, isRequired: true, isClean: false, upgrade: null }
+      await writeReader(disk, folder, file)
+      assert.deepEqual(readReaders(disk, folder), [file])
+    }
+    const given = { disk, folder, keep: { bytes: 100 }, mayDelete: true, nowMs: NOW }
+    assert.deepEqual(retain(given, true), names.slice(0, 1))
+  })
+
   test('deletes nothing while it is not known who reads the log', async (t) => {
     const folder = await logOf(t, [null])
     const list = (path: string) => {

@@ -64,7 +64,10 @@ export function readReader(disk: LogDisk, folder: string, name: string): ReaderF
   }
 }
 
-/** Replaces a reader's file. It is not flushed: after a loss of power it may say less than is true. */
+/**
+ * Replaces a reader's file. It is not flushed: after a loss of power it may say less than is true. On a full disk it is
+ * overwritten, which needs no space: what the reader has read can only be deleted once the file says so.
+ */
 export async function writeReader(disk: LogDisk, folder: string, reader: ReaderFile): Promise<void> {
   const { name, height, time, isRequired, isClean, upgrade } = reader
   const text = JSON.stringify({
@@ -74,7 +77,21 @@ export async function writeReader(disk: LogDisk, folder: string, reader: ReaderF
     ...(!isRequired && { clean: isClean }),
     ...(upgrade !== null && { upgrade: `${upgrade}` }),
   })
-  await replaceFile(disk, readersFolder(folder), `${name}.json`, text, { isFlushed: false })
+  try {
+    await replaceFile(disk, readersFolder(folder), `${name}.json`, text, { isFlushed: false })
+  } catch (error) {
+    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    overwrite(disk, `${readersFolder(folder)}/${name}.json`, text)
+  }
+}
+
+function overwrite(disk: LogDisk, path: string, text: string): void {
+  const file = disk.open(path)
+  try {
+    file.write(Buffer.from(text.padEnd(disk.stat(path)!.bytes)), 0)
+  } finally {
+    file.close()
+  }
 }
 
 /** Forgets a reader. */
