@@ -109,6 +109,18 @@ describe('An event log', () => {
     assert.equal((await new LogReader([new LocalLog(folder)]).read(reader.find(1n)!, 0)).isLast, 'sealed')
   })
 
+  test('gives block 1 from a segment in which another block follows its parts, if there is one', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 3], [1, 1], [20, 21])
+    const reader = new LogReader([new LocalLog(folder)])
+    t.after(() => reader.close())
+    assert.deepEqual(reader.find(1n)?.name, '0000000001-1-3.bevt')
+    rmSync(join(folder, '0000000001-1-3.bevt'))
+    const other = new LogReader([new LocalLog(folder)])
+    t.after(() => other.close())
+    assert.deepEqual(other.find(1n)?.name, '0000000002-1-1.bevt')
+  })
+
   test('is one source with others: a sealed segment comes first, then the one that is further', async (t) => {
     const [one, two] = [temporaryFolder(t), temporaryFolder(t)]
     await writeBlocks(one, [1, 5])

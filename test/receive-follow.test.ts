@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import { assertEqualStores } from './fixtures/digest-store.ts'
 import { send } from './fixtures/http.ts'
 import {
   blocksOf,
+  heightOf,
   kill,
   type LiveService,
   stop,
@@ -17,6 +18,7 @@ import {
   untilNotReady,
   untilReady,
 } from './fixtures/live.ts'
+import { asNobody } from './fixtures/nobody.ts'
 import { freePort } from './fixtures/port.ts'
 import {
   addressOf,
@@ -215,6 +217,35 @@ describe('a receiver that runs alone', () => {
       (await runWell(t, `status --event-log ${eventLog}`)).stdout.match(/1 to \d+/)?.[0],
       '1 to 20',
     )
+  })
+
+  test('that its follower may not read is named by /ready until it may, and said if it may only read it', async (t) => {
+    const folder = temporaryFolder(t)
+    const nobody = asNobody(t, folder)
+    if (nobody === null) return
+    const eventLog = join(folder, 'log')
+    const receiver = await startReceive(t, eventLog)
+    const core = await dial(receiver.corePort)
+    await core.send(blocks.slice(0, 20))
+    chmodSync(eventLog, 0o000)
+    const args = `serve --port 0 --store ${join(folder, 'lyra.db')} --max-behind 0 --follow ${eventLog}`
+    const program = startLyra(t, args, nobody)
+    const service = { program, base: await addressOf(program), corePort: 0 }
+    await untilNotReady(service, 'log 1 cannot be read (EACCES)')
+    if (process.getuid?.() === 0) {
+      const readable = () => {
+        for (const name of readdirSync(eventLog)) chmodSync(join(eventLog, name), 0o755)
+        chmodSync(eventLog, 0o755)
+      }
+      await until(async () => {
+        readable()
+        return (await heightOf(service)) >= 19
+      }, 'the blocks')
+      await program.printed('cannot note how far the store is, and may delete blocks that it needs: EACCES')
+    }
+    await stop(service)
+    chmodSync(eventLog, 0o755)
+    await end(receiver.program)
   })
 
   test('of a later version ends a forwarder with one line', async (t) => {

@@ -36,6 +36,8 @@ export type LogSource = {
   head: LogHead | null
   /** The segments as last read, by number. */
   segments: readonly ReadableSegment[]
+  /** The code of the error why the folder cannot be read; null while it can be. */
+  readonly fault: string | null
   /** The state of the receiver that writes it, as last written; null if there is none. */
   receiver(): ReceiverFile | null
   /** Reads head and names again; returns whether they have changed. */
@@ -59,6 +61,7 @@ export class LocalLog implements LogSource {
   readonly name: string
   head: LogHead | null = null
   segments: readonly ReadableSegment[] = []
+  fault: string | null = null
   readonly #disk: LogDisk
   #listedAtMs = Number.NEGATIVE_INFINITY
   #headText: string | null = null
@@ -127,18 +130,33 @@ export class LocalLog implements LogSource {
     return true
   }
 
-  /** Reads the names again; returns whether they have changed. */
+  /** Reads the names again; returns whether they have changed. What was listed before stays while that is impossible. */
   #list(): boolean {
-    const { head } = this
     const before = this.segments
-    const sizes = new Map(
-      before.flatMap(({ kind, name, bytes }) => (kind === 'active' ? [] : [[name, bytes]])),
-    )
-    const names = this.#names()
-    // What was listed before is read as long as it can be.
-    if (names === null) return false
+    try {
+      this.segments = this.#listed()
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      this.fault = code ?? message
+      return false
+    }
+    this.fault = null
     this.#listedAtMs = performance.now()
-    this.segments = segmentsIn(names).flatMap((segment): ReadableSegment[] => {
+    return (
+      before.length !== this.segments.length ||
+      before.some(({ name, bytes }, index) => {
+        const now = this.segments[index]!
+        return now.name !== name || now.bytes !== bytes
+      })
+    )
+  }
+
+  #listed(): ReadableSegment[] {
+    const { head } = this
+    const sizes = new Map(
+      this.segments.flatMap(({ kind, name, bytes }) => (kind === 'active' ? [] : [[name, bytes]])),
+    )
+    return segmentsIn(this.#disk.list(this.name)).flatMap((segment): ReadableSegment[] => {
       const { number, first } = segment
       const name = segmentName(segment)
       if (segment.kind !== 'open') {
@@ -150,22 +168,6 @@ export class LocalLog implements LogSource {
       if (head?.number !== number || head.last === null) return []
       return [{ number, first, last: head.last, kind: 'active', name, bytes: head.bytes }]
     })
-    return (
-      before.length !== this.segments.length ||
-      before.some(({ name, bytes }, index) => {
-        const now = this.segments[index]!
-        return now.name !== name || now.bytes !== bytes
-      })
-    )
-  }
-
-  /** The names in the folder; null if it cannot be read at the moment. */
-  #names(): string[] | null {
-    try {
-      return this.#disk.list(this.name)
-    } catch {
-      return null
-    }
   }
 
   async #inflate(name: string): Promise<Buffer> {

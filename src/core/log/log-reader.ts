@@ -96,7 +96,10 @@ export class LogReader {
    * @param wantsWhole whether to pass over blocks of which events are missing
    */
   find(height: bigint, { wantsWhole = false } = {}): LogSegment | null {
-    const having = this.#segments().filter((segment) => this.#delivers(segment, height))
+    const having = withBothParts(
+      height,
+      this.#segments().filter((segment) => this.#delivers(segment, height)),
+    )
     const candidates = this.#logs.flatMap((log) => {
       const ofLog = having.filter((segment) => segment.log === log)
       return ofLog.findLast(({ kind }) => kind !== 'part') ?? (wantsWhole ? [] : (ofLog.at(-1) ?? []))
@@ -248,6 +251,13 @@ export class LogReader {
     const all = [...this.#unreadable.values()].flat()
     return all.find(({ from, to }) => height >= from && (to === null || height <= to))?.reason ?? null
   }
+}
+
+/** Of the segments with block 1, those in which another block follows its two parts: a core may have stopped between them. */
+function withBothParts(height: bigint, segments: LogSegment[]): LogSegment[] {
+  if (height !== 1n) return segments
+  const followed = segments.filter(({ kind, last }) => kind !== 'part' && last > 1n)
+  return followed.length > 0 ? followed : segments
 }
 
 function keyOf({ log, number, first }: LogSegment): string {

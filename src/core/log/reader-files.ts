@@ -46,7 +46,7 @@ export function readReaders(disk: LogDisk, folder: string): ReaderFile[] {
 export function readReader(disk: LogDisk, folder: string, name: string): ReaderFile | null {
   const path = `${readersFolder(folder)}/${name}.json`
   const text = disk.readText(path)
-  if (text === null && disk.stat(path) === null) return null
+  if (text === null && !mayExist(disk, path)) return null
   let value: Record<string, unknown> = {}
   try {
     value = Object(JSON.parse(text ?? ''))
@@ -91,6 +91,15 @@ function overwrite(disk: LogDisk, path: string, text: string): void {
     file.write(Buffer.from(text.padEnd(disk.stat(path)!.bytes)), 0)
   } finally {
     file.close()
+  }
+}
+
+/** Whether there is a file, as far as this user may know. */
+function mayExist(disk: LogDisk, path: string): boolean {
+  try {
+    return disk.stat(path) !== null
+  } catch {
+    return true
   }
 }
 

@@ -63,7 +63,7 @@ export function writeReceiverFile(disk: LogDisk, folder: string, state: Receiver
 /** The state that a receiver has written last; null if there is none, or it is just being written. */
 export function readReceiverFile(disk: LogDisk, folder: string): ReceiverFile | null {
   const text = disk.readText(`${folder}/${NAME}`)
-  const changedAt = disk.stat(`${folder}/${NAME}`)?.changedAt
+  const changedAt = text === null ? undefined : disk.stat(`${folder}/${NAME}`)?.changedAt
   if (text === null || changedAt === undefined) return null
   try {
     const value = Object(JSON.parse(text)) as Partial<ReceiverFile>

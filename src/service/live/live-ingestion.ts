@@ -104,6 +104,8 @@ class Ingestion {
   /** What the logs are told of the store, and those that could not be told: their receiver may never have run. */
   #told: { height: bigint | null; time: bigint | null } = { height: null, time: null }
   readonly #untold = new Set<string>()
+  /** The logs of which it was said that they cannot be told. */
+  readonly #unwritable = new Set<string>()
   /** Until a change is reported. */
   #reporting: NodeJS.Timeout | null = null
 
@@ -164,7 +166,15 @@ class Ingestion {
     for (const name of names) {
       this.#untold.delete(name)
       if (file.height === null && readReader(NODE_DISK, name, reader) !== null) continue
-      writeReader(NODE_DISK, name, file).catch(() => this.#untold.add(name))
+      writeReader(NODE_DISK, name, file).catch((error: NodeJS.ErrnoException) => {
+        this.#untold.add(name)
+        // There is no log yet.
+        if (error.code === 'ENOENT' || this.#unwritable.has(name)) return
+        this.#unwritable.add(name)
+        this.#options.log.warn(
+          `the event log cannot note how far the store is, and may delete blocks that it needs: ${error.message}`,
+        )
+      })
     }
   }
 
@@ -210,6 +220,7 @@ class Ingestion {
   #silence(): string | null {
     if (this.#receiver !== null) return null
     for (const [index, log] of this.#reader.logs.entries()) {
+      if (log.fault !== null) return `log ${index + 1} cannot be read (${log.fault})`
       const state = log.receiver()
       if (state === null) return `log ${index + 1} has no receiver yet`
       const seconds = (Date.now() - state.writtenAtMs) / 1000

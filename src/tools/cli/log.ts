@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { NODE_DISK } from '#core/log/log-disk'
 import { readReaders, removeReader } from '#core/log/reader-files'
+import { explainPathError } from '#core/records/event-paths'
 import { eventLogOption, eventLogPath } from './event-log-options.ts'
 import { InvalidSettingError } from './options.ts'
 
@@ -19,7 +20,7 @@ export function command(): Command {
     .addHelpText('after', NOTES)
     .action((name: string, options: { eventLog: string | null }) => {
       const folder = eventLogPath(options.eventLog)
-      const names = readReaders(NODE_DISK, folder).map((reader) => reader.name)
+      const names = namesOfReaders(folder)
       if (!names.includes(name)) {
         const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
         throw new InvalidSettingError(`${folder}: the event log has no reader "${name}"; ${known}`)
@@ -31,4 +32,13 @@ export function command(): Command {
     .summary('look after an event log')
     .description('Looks after an event log.')
     .addCommand(release)
+}
+
+/** @throws {EventPathError} if the folder cannot be read. */
+function namesOfReaders(folder: string): string[] {
+  try {
+    return readReaders(NODE_DISK, folder).map((reader) => reader.name)
+  } catch (error) {
+    throw explainPathError(folder, error)
+  }
 }

@@ -1,7 +1,8 @@
 import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
-import { readReaders } from '#core/log/reader-files'
+import { type ReaderFile, readReaders } from '#core/log/reader-files'
 import { isSilent } from '#core/log/receiver-file'
+import { explainPathError } from '#core/records/event-paths'
 import { ServiceError } from './service-status.ts'
 
 /** The state of an event log. 64-bit integers are text. */
@@ -37,6 +38,7 @@ export function statusOfEventLog(folder: string): EventLogStatus {
   const log = new LocalLog(folder)
   log.refresh()
   const { head, segments } = log
+  if (log.fault !== null) throw new ServiceError(`${folder}: cannot be read (${log.fault})`)
   if (head === null && segments.length === 0) throw new ServiceError(`${folder}: not an event log`)
   const receiver = log.receiver()
   return {
@@ -50,7 +52,7 @@ export function statusOfEventLog(folder: string): EventLogStatus {
       coreConnected: receiver.coreConnected,
       failures: receiver.failures,
     },
-    readers: readReaders(NODE_DISK, folder).map(({ name, height, time, isRequired }) => ({
+    readers: readersOf(folder).map(({ name, height, time, isRequired }) => ({
       name,
       kind: isRequired ? 'store' : 'forwarder',
       height: height === null ? null : `${height}`,
@@ -68,4 +70,13 @@ function rangesOf(segments: readonly { first: bigint; last: bigint }[]): EventLo
     else if (last > before.to) before.to = last
   }
   return joined.map(({ from, to }) => ({ from: `${from}`, to: `${to}` }))
+}
+
+/** @throws {EventPathError} if they cannot be read. */
+function readersOf(folder: string): ReaderFile[] {
+  try {
+    return readReaders(NODE_DISK, folder)
+  } catch (error) {
+    throw explainPathError(folder, error)
+  }
 }
