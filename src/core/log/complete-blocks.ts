@@ -64,15 +64,16 @@ export class CompleteBlocks {
   /** Returns whether there was more, or blocks of it are left. */
   async #readPiece(reading: SegmentBlocks): Promise<boolean> {
     const { segment, offset } = reading
-    const { bytes, end, isLast } = await this.#reader.read(segment, offset)
     try {
+      const { bytes, end, isLast } = await this.#reader.read(segment, offset)
       reading.push(bytes, end, isLast === 'sealed')
+      return bytes.length > 0 || reading.blocks.length > 0
     } catch (error) {
       if (!isDamage(error)) throw error
       reading.isAtEnd = true
       this.#reader.cannotRead(segment, { from: reading.height, to: null, reason: error.message })
+      return reading.blocks.length > 0
     }
-    return bytes.length > 0 || reading.blocks.length > 0
   }
 
   /** A segment that should have these blocks does not have them, unless they were passed already: then it is read again. */
