@@ -241,6 +241,22 @@ describe('a receiver of forwarded events', () => {
     assert.equal(sender.forward.missingBlocks!.to, '39')
   })
 
+  test('gets the blocks after each of several gaps without waiting longer each time', async (t) => {
+    const receiver = await startReceiver(t)
+    const sender = await startIngestion(t, { port: receiver.port })
+    await until(() => receiver.connections.length === 1, 'the first connection')
+    await sender.core.send([1, 3, 5, 7, 9].map((height) => blocks[height - 1]!))
+    await until(
+      () => receiver.connections.at(-1)?.messages.at(-1)?.equals(blocks[8]!.at(-1)!) ?? false,
+      'block 9',
+      8,
+    )
+    assert.deepEqual(
+      received(receiver),
+      [1, 3, 5, 7, 9].map((height) => shortOf(height - 1, height)),
+    )
+  })
+
   test('that is unreachable is told of the blocks that the log has no more; the log never takes much more than it keeps', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)

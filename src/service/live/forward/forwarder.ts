@@ -28,6 +28,11 @@ const UPKEEP_MS = 1_000
 /** The blocks that were passed on last: a height, and of block 1 the part. */
 type Sent = { height: bigint; hash: string | null }
 
+/** A block that is missing in the logs has ended the connection. */
+class MissingBlockError extends ConnectionError {
+  override name = 'MissingBlockError'
+}
+
 /**
  * Forwards the whole blocks of event logs. Within a connection they are consecutive, as a data node requires: a missing one
  * ends the connection, and the next one begins after it. A new connection begins some blocks before those not passed on yet,
@@ -83,6 +88,8 @@ export class Forwarder {
       } catch (error) {
         if (signal.aborted) break
         this.#notice(error as Error)
+        // It is no fault of the receiver.
+        if (error instanceof MissingBlockError) wait = FIRST_RECONNECT_MS
       } finally {
         this.#connection = null
         this.#report()
@@ -176,7 +183,7 @@ export class Forwarder {
   /**
    * Ends the connection if a block is missing, whole, although later ones are there.
    *
-   * @throws {ConnectionError}
+   * @throws {MissingBlockError}
    */
   #passOver(next: bigint): void {
     const gap = this.#reader.gapAt(next, { wantsWhole: true })
@@ -186,7 +193,7 @@ export class Forwarder {
     const from =
       this.#file.height !== null && this.#file.height >= gap.from ? this.#file.height + 1n : gap.from
     if (from <= gap.to) this.#miss({ from, to: gap.to }, this.#resumeAt)
-    throw new ConnectionError(`block ${gap.from} is missing; the next connection begins after it`)
+    throw new MissingBlockError(`block ${gap.from} is missing; the next connection begins after it`)
   }
 
   #miss(missing: { from: bigint; to: bigint }, next: bigint): void {
