@@ -68,7 +68,9 @@ function rowOf(option: Option): string {
 }
 
 function sectionOf(command: Command, common: ReadonlyMap<string, string>): string {
-  const rows = shownOptions(command).map(rowOf).filter((row) => !common.has(row))
+  const rows = shownOptions(command)
+    .map(rowOf)
+    .filter((row) => !common.has(row))
   const name = nameOf(command)
   return `## lyra ${name}
 
