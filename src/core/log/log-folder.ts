@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFile } from '../concurrency/file-lock.ts'
 import { makeFolder } from '../concurrency/flush.ts'
@@ -19,14 +18,6 @@ export function isLogFault(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === LOG_FAULT
 }
 
-/** Makes the folder of a log's readers; returns whether there was none. */
-export function makeReadersFolder(folder: string): boolean {
-  const path = readersFolder(folder)
-  if (existsSync(path)) return false
-  makeFolder(path, PRIVATE_FOLDER)
-  return true
-}
-
 /**
  * Makes the folder of an event log, for this process alone to write to until it ends, however it does: two receivers would
  * write into each other's segments.
@@ -38,7 +29,7 @@ export function makeReadersFolder(folder: string): boolean {
 export function takeLogFolder(folder: string): () => void {
   try {
     makeFolder(folder, PRIVATE_FOLDER)
-    makeReadersFolder(folder)
+    makeFolder(readersFolder(folder), PRIVATE_FOLDER)
     const leave = lockFile(join(folder, '.lock'))
     if (leave !== null) return leave
   } catch (error) {

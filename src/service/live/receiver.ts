@@ -1,11 +1,12 @@
+import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
-import { logFault, makeReadersFolder, takeLogFolder } from '#core/log/log-folder'
+import { logFault, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
 import { LogReader } from '#core/log/log-reader'
 import { LogWriter, OtherLogChainError } from '#core/log/log-writer'
-import { readReaders } from '#core/log/reader-files'
+import { readersFolder, readReaders } from '#core/log/reader-files'
 import { isIntact, type ReceiverState, readReceiverFile, writeReceiverFile } from '#core/log/receiver-file'
 import { type LogRetention, retain } from '#core/log/retention'
 import { segmentsIn } from '#core/log/segment-name'
@@ -208,8 +209,8 @@ export class LogReceiver implements Receiver {
     this.#shortened = { number, atMs: performance.now() }
     const { eventLog } = this.#task
     try {
-      // A folder that was deleted says of no reader that it has read anything: those that run are soon in the new one.
-      if (makeReadersFolder(eventLog)) return
+      // Without their folder nobody knows what readers need; it is never made anew in a log that was deleted.
+      if (!existsSync(readersFolder(eventLog))) return
       this.#mayDelete ||= readReaders(this.#disk, eventLog).some(({ isRequired }) => isRequired)
       this.#shorten(false)
     } catch (error) {
