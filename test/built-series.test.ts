@@ -135,7 +135,8 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
         late -= 300
         return upkeep.write(steps)
       }
-      return { ...upkeep, write }
+      const read: Upkeep['read'] = (statement) => upkeep.read(statement)
+      return { read, write, close: () => upkeep.close() }
     }
     await pruneStore({ ...opened, openUpkeep }, { by: 'time', before: timeOf(11_900) })
     assert.ok(late <= 8_900)

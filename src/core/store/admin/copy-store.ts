@@ -43,7 +43,10 @@ export async function copyStore(
   opened.adopt(await to.openWriter(options), (writer) => writer.close())
   const source = opened.adopt(await from.openTableReader(), (tables) => tables.close())
   const target = opened.adopt(await to.openUpkeep(), (upkeep) => upkeep.close())
-  const copied = tableReader(target.read, target.close)
+  const copied = tableReader(
+    (statement) => target.read(statement),
+    () => target.close(),
+  )
   const digests: TableDigest[] = []
   for (const table of TABLES) digests.push(await copyTable(table, { source, target, copied }, options))
   for (const [index, table] of TABLES.entries()) {
