@@ -154,6 +154,10 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const name = store()
     const random = createRandom(3)
     const ingestion = startLyra(t, `ingest --store ${name} ${stream}`)
+    // A writer whose first connection is cut does not open another one: only after the first blocks.
+    const schema = new URL(name).searchParams.get('schema')
+    const stored = () => query(server.url, `select 1 from ${schema}.stream`).catch(() => [])
+    while ((await stored()).length === 0 && ingestion.child.exitCode === null) await sleep(20)
     for (let round = 0; ingestion.child.exitCode === null; round++) {
       // At growing intervals, because on a busy machine a commit may take over a second.
       await sleep(250 + random.integer(250) + round * 50)
