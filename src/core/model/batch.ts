@@ -49,6 +49,8 @@ export function addMarketData({ marketData }: Batch, list: PositionedMarketData)
   const { marketId } = list.event
   const lists = marketData.get(marketId)
   if (lists === undefined) marketData.set(marketId, [list])
+  // Nearly always.
+  else if (!isBefore(list, lists.at(-1)!)) lists.push(list)
   else lists.splice(lists.findLastIndex((known) => !isBefore(list, known)) + 1, 0, list)
 }
 

@@ -28,13 +28,20 @@ type ProviderRow = RowOf<typeof providerTable>
 type Party = { marketId: string; partyId: string; key: string }
 
 type Provision = { party: Party; isLive: boolean; position: EventPosition }
-type ProvisionEvent = Provision & { id: string }
+type IdentifiedProvision = Provision & { id: string }
 
-const READ_PARTY = 'select market_id, party_id from liquidity_provisions where provision_id = $1'
+const PROVISION_COLUMNS =
+  'provision_id, market_id, party_id, status, cast(height as text) as position_height, event_index'
 
-const READ_PROVISIONS = `
-  select provision_id, status, cast(height as text), event_index
-  from liquidity_provisions where market_id = $1 and party_id = $2`
+const READ_PROVISION = `select ${PROVISION_COLUMNS} from liquidity_provisions where provision_id = $1`
+
+const READ_LIVE_PROVISIONS = `
+  select ${PROVISION_COLUMNS} from liquidity_provisions
+  where market_id = $1 and party_id = $2 and status in (${LIVE_STATUSES.join(', ')})`
+
+const READ_LATEST_PROVISION = `
+  select ${PROVISION_COLUMNS} from liquidity_provisions
+  where market_id = $1 and party_id = $2 order by height desc, event_index desc limit 1`
 
 const READ_LATER_PROVISIONS = `
   select party_id, cast(height as text), event_index
@@ -134,14 +141,14 @@ function* writeProvisions(rows: readonly ProvisionRow[]): Mutation<Moves> {
   return moves
 }
 
-const provisionOf = (row: ProvisionRow): ProvisionEvent => ({
+const provisionOf = (row: ProvisionRow): IdentifiedProvision => ({
   id: row.provision_id,
   party: partyOf(row.market_id, row.party_id),
   isLive: LIVE_STATUSES.includes(row.status),
   position: { height: row.height, index: row.event_index },
 })
 
-/** The provisions of a provider. A party may have thousands, of which hardly any is live. */
+/** The provisions of a provider that matter. A party may have thousands, of which hardly any is live. */
 type ProviderProvisions = {
   byId: Map<string, Provision>
   /** How many of them show the party in the market's list. */
@@ -202,28 +209,30 @@ class Provisions {
 /** Whether a provision shows its party. One that was imported from before all blocks is in no stream. */
 const isShown = ({ isLive, position }: Provision) => isLive && hasBlock(position.height)
 
-/** All stored provisions of the providers that these events name, or from which they take a provision. */
-function* readProvisions(events: readonly ProvisionEvent[]): Mutation<Provisions> {
+/**
+ * The stored provisions that matter to these events: theirs, and of each provider that they name, or take a provision from,
+ * the live ones and the latest one.
+ */
+function* readProvisions(events: readonly IdentifiedProvision[]): Mutation<Provisions> {
   const ids = [...new Set(events.map(({ id }) => id))]
-  const storedParties = yield { text: READ_PARTY, values: ids.map((id): Values => [id]) }
-  const named = new Map(events.map(({ party }) => [party.key, party]))
-  for (const [marketId, partyId] of storedParties.flat()) {
-    const party = partyOf(String(marketId), String(partyId))
-    named.set(party.key, party)
-  }
-  const parties = [...named.values()]
-  const stored = yield {
-    text: READ_PROVISIONS,
-    values: parties.map(({ marketId, partyId }) => [marketId, partyId]),
-  }
+  const named = (yield { text: READ_PROVISION, values: ids.map((id) => [id]) }).flat().map(storedProvision)
+  const parties = new Map([...named, ...events].map(({ party }) => [party.key, party]))
+  const values = [...parties.values()].map(({ marketId, partyId }): Values => [marketId, partyId])
+  const live = yield { text: READ_LIVE_PROVISIONS, values }
+  const latest = yield { text: READ_LATEST_PROVISION, values }
   const provisions = new Provisions()
-  for (const [at, party] of parties.entries()) {
-    for (const [id, status, ...position] of stored[at]!) {
-      const isLive = LIVE_STATUSES.includes(Number(status))
-      provisions.put(String(id), { party, isLive, position: positionOf(position) })
-    }
-  }
+  for (const one of [...named, ...[...live, ...latest].flat().map(storedProvision)])
+    provisions.put(one.id, one)
   return provisions
+}
+
+function storedProvision([id, marketId, partyId, status, ...position]: Row): IdentifiedProvision {
+  return {
+    id: String(id),
+    party: partyOf(String(marketId), String(partyId)),
+    isLive: LIVE_STATUSES.includes(Number(status)),
+    position: positionOf(position),
+  }
 }
 
 /** Records the moves that a provision's event causes. `stored` is the provision before it. */
