@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import type { ForwardState } from '#service/live/forward/forward-state'
+import { Forwarder } from '#service/live/forward/forwarder'
 import { type LiveState, startLiveIngestion } from '#service/live/live-ingestion'
 import { assertSays } from './fixtures/assert-says.ts'
+import { markedBlocks } from './fixtures/event-stream.ts'
+import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
 import { keptLog } from './fixtures/service.ts'
 import { heightIn, openStore, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
-import { writeBlocks, writeReceiver } from './fixtures/written-log.ts'
+import { writeBlocks, writeMade, writeReceiver } from './fixtures/written-log.ts'
 
 /** Follows logs that other processes write, with a new store. */
 async function follow(
@@ -63,5 +67,60 @@ describe('A service that follows two logs', () => {
     writeReceiver(one!, 70)
     await until(() => service.state().silence !== null, 'silence')
     assert.match(service.state().silence!, /^the receiver of log 1 has been silent for/)
+  })
+
+  test('refuses logs of two chains, also if one of them gets its chain later', async (t) => {
+    const [one, two, empty] = foldersOf(t, 'one', 'two', 'empty')
+    const other = markedBlocks(1, 20).map((block) => ({ ...block, chain: 'other-chain' }))
+    await writeBlocks(one!, [1, 10])
+    await writeMade(two!, other)
+    const both = 'log 1 is of chain "test-chain", log 2 of chain "other-chain"'
+    const service = await follow(t, [one!, two!])
+    await until(() => service.state()?.failures.some((failure) => failure.includes(both)), 'a refusal')
+    assert.equal(await service.height(), 0)
+    await writeBlocks(empty!)
+    const later = await follow(t, [one!, empty!])
+    await until(async () => (await later.height()) === 10, 'the blocks')
+    await writeMade(empty!, other)
+    await until(() => later.state().failures.some((failure) => failure.includes(both)), 'a refusal')
+    assertSays(later.said(), `${one} is of chain "test-chain", ${empty} of chain "other-chain"`)
+    assert.equal(await later.height(), 10)
+  })
+})
+
+/** Forwards logs to a receiver. */
+async function forward(
+  t: TestContext,
+  logs: string[],
+): Promise<{ target: TestReceiver; state: () => ForwardState; said: () => string }> {
+  const target = await startReceiver(t)
+  const abort = new AbortController()
+  const { log, lines } = keptLog('info')
+  const states: ForwardState[] = []
+  const task = { host: '127.0.0.1', port: target.port, logs, repeatBytes: 1024 ** 2, logLevel: 'silent' }
+  const running = new Forwarder(task, log, (state) => states.push(state)).run(abort.signal)
+  t.after(async () => {
+    abort.abort()
+    await running
+  })
+  return {
+    target,
+    state: () => states.at(-1)!,
+    said: () => lines.map((line) => JSON.parse(line).msg).join('\n'),
+  }
+}
+
+describe('A forwarder', () => {
+  test('of two logs sends nothing while they are of two chains, and says which', async (t) => {
+    const [one, two] = foldersOf(t, 'one', 'two')
+    await writeBlocks(one!, [1, 10])
+    await writeMade(two!, [{ height: 11, chain: 'other-chain' }])
+    const { target, state, said } = await forward(t, [one!, two!])
+    await until(() => state()?.failure?.startsWith('log 1 is of chain') ?? false, 'the fault')
+    assertSays(said(), `${one} is of chain "test-chain", ${two} of chain "other-chain"`)
+    assert.deepEqual(
+      target.connections.flatMap(({ messages }) => messages),
+      [],
+    )
   })
 })
