@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { EventStreamError } from '../records/record-position.ts'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
-import { type LogHead, readHead } from './log-head.ts'
+import { isHeadUnreadable, type LogHead, readHead } from './log-head.ts'
 import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
 import { segmentName, segmentsIn } from './segment-name.ts'
 
@@ -36,7 +36,7 @@ export type LogSource = {
   head: LogHead | null
   /** The segments as last read, by number. */
   segments: readonly ReadableSegment[]
-  /** The code of the error why the folder cannot be read; null while it can be. */
+  /** Why the folder or its head cannot be read: the code of the error, or what it is; null while they can be. */
   readonly fault: string | null
   /** The state of the receiver that writes it, as last written; null if there is none. */
   receiver(): ReceiverFile | null
@@ -140,7 +140,8 @@ export class LocalLog implements LogSource {
       this.fault = code ?? message
       return false
     }
-    this.fault = null
+    this.fault =
+      this.head === null && isHeadUnreadable(this.#disk, this.name) ? 'its head.json may not be read' : null
     this.#listedAtMs = performance.now()
     return (
       before.length !== this.segments.length ||

@@ -41,6 +41,12 @@ export function readHead(disk: LogDisk, folder: string): LogHead | null {
   return text === null ? null : parseHead(text, folder)
 }
 
+/** Whether a log has a head that this user may not read, or the disk does not give. */
+export function isHeadUnreadable(disk: LogDisk, folder: string): boolean {
+  const path = `${folder}/${HEAD_NAME}`
+  return disk.readText(path) === null && disk.stat(path) !== null
+}
+
 /** @throws {NewerLogError} for a head of a later version. */
 function parseHead(text: string, folder: string): LogHead | null {
   let value: Record<string, unknown>
