@@ -1,6 +1,6 @@
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
-const HEAD_NAME = 'head.json'
+export const HEAD_NAME = 'head.json'
 const HEAD_VERSION = 1
 
 /** The protocol upgrade that a core waits in: its last block, and ProtocolUpgradeStarted as the core sent it. */

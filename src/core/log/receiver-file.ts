@@ -1,6 +1,6 @@
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 
-const NAME = 'receiver.json'
+export const RECEIVER_NAME = 'receiver.json'
 
 /** The file takes a multiple of so many bytes, and is overwritten in place: that needs no space on a full disk. */
 const PAGE_BYTES = 4096
@@ -48,7 +48,7 @@ export type ReceiverFile = ReceiverState & { boot: string | null; writtenAtMs: n
 
 /** Overwrites the state. It need not be flushed: after a start of the system it counts for nothing. */
 export function writeReceiverFile(disk: LogDisk, folder: string, state: ReceiverState): void {
-  const path = `${folder}/${NAME}`
+  const path = `${folder}/${RECEIVER_NAME}`
   const known = disk.stat(path)?.bytes ?? 0
   const text = Buffer.from(JSON.stringify({ ...state, boot: bootId() }))
   const bytes = Math.max(known, Math.ceil(text.length / PAGE_BYTES) * PAGE_BYTES)
@@ -62,8 +62,8 @@ export function writeReceiverFile(disk: LogDisk, folder: string, state: Receiver
 
 /** The state that a receiver has written last; null if there is none, it is just being written, or it is damaged. */
 export function readReceiverFile(disk: LogDisk, folder: string): ReceiverFile | null {
-  const text = disk.readText(`${folder}/${NAME}`)
-  const writtenAtMs = text === null ? undefined : disk.stat(`${folder}/${NAME}`)?.changedAt
+  const text = disk.readText(`${folder}/${RECEIVER_NAME}`)
+  const writtenAtMs = text === null ? undefined : disk.stat(`${folder}/${RECEIVER_NAME}`)?.changedAt
   if (text === null || writtenAtMs === undefined) return null
   let value: unknown
   try {
