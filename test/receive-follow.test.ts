@@ -248,6 +248,42 @@ describe('a receiver that runs alone', () => {
     await end(receiver.program)
   })
 
+  test('that a forwarder may not read is named in one line, and forwarded once it may', async (t) => {
+    const folder = temporaryFolder(t)
+    const nobody = asNobody(t, folder)
+    if (nobody === null) return
+    const eventLog = join(folder, 'log')
+    const receiver = await startReceive(t, eventLog)
+    await (await dial(receiver.corePort)).send(blocks.slice(0, 20))
+    const isDone = () =>
+      runWell(t, `status --event-log ${eventLog}`).then(({ stdout }) => /1 to 20$/m.test(stdout))
+    await until(isDone, 'the blocks')
+    const target = await startReceiver(t)
+    const setModes = (ofFolder: number, ofFiles: number) => {
+      for (const name of readdirSync(eventLog)) chmodSync(join(eventLog, name), ofFiles)
+      chmodSync(eventLog, ofFolder)
+    }
+    const root = process.getuid?.() === 0
+    for (const [mode, fault] of [
+      [0o000, 'EACCES'],
+      [0o755, 'its head.json may not be read'],
+    ] as const) {
+      setModes(mode, root ? 0o700 : 0o000)
+      const forward = startLyra(t, `forward 127.0.0.1:${target.port} --follow ${eventLog}`, nobody)
+      await forward.printed(
+        `${eventLog}: the event log cannot be read (${fault}): let the user of this process`,
+      )
+      await sleep(2_500)
+      setModes(0o755, 0o755)
+      await until(() => target.connections.some(({ messages }) => messages.length > 0), 'the blocks')
+      await end(forward)
+      const { stderr } = await forward.outcome
+      assert.equal(stderr.match(/cannot be read/g)?.length, 1, stderr)
+      target.connections.length = 0
+    }
+    await end(receiver.program)
+  })
+
   test('of a later version ends a forwarder with one line', async (t) => {
     const eventLog = join(temporaryFolder(t), 'log')
     await end((await startReceive(t, eventLog)).program)

@@ -1,7 +1,8 @@
 import { RECORD_HEADER_BYTES, RecordFramer } from '../records/record-framer.ts'
 import { isDamage } from '../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from './event-check.ts'
-import { isSameSegment, type LogReader, type LogSegment } from './log-reader.ts'
+import { isSameSegment, type LogSegment } from './local-log.ts'
+import type { LogReader } from './log-reader.ts'
 
 /** A block with all its events; block 1 in each of its two parts. */
 export type CompleteBlock = {

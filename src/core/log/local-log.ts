@@ -3,9 +3,9 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { EventStreamError } from '../records/record-position.ts'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
-import { type LogHead, readHead } from './log-head.ts'
+import { isHeadUnreadable, type LogHead, readHead } from './log-head.ts'
 import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
-import { segmentName, segmentsIn } from './segment-name.ts'
+import { type SealedName, type SegmentName, segmentName, segmentsIn } from './segment-name.ts'
 
 const inflate = promisify(gunzip)
 
@@ -15,8 +15,9 @@ const MAX_INFLATED_BYTES = 256 * 1024 * 1024
 /** How often the names in the folder are read again, although the head has not changed, in milliseconds. */
 const LIST_MS = 60_000
 
-/** A segment as far as it may be read. */
-export type ReadableSegment = {
+/** A segment of a log, as far as it may be read. */
+export type LogSegment = {
+  log: LogSource
   number: number
   first: bigint
   last: bigint
@@ -28,15 +29,26 @@ export type ReadableSegment = {
   bytes: number
 }
 
+/** Whether two are the same segment. A log that was deleted begins again with the first number, at another block. */
+export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
+  return one.log === other.log && one.number === other.number && one.first === other.first
+}
+
 /** An event log as its readers see it. */
 export type LogSource = {
   /** What the log is called in messages: its folder. */
   name: string
   /** The head as last read; null if there is none yet. */
   head: LogHead | null
-  /** The segments as last read, by number. */
-  segments: readonly ReadableSegment[]
-  /** The code of the error why the folder cannot be read; null while it can be. */
+  /** The segments as last read: the sealed ones by number, then the active one. */
+  readonly segments: readonly LogSegment[]
+  /** Those of them that never change again; the same list until there are others. */
+  readonly sealed: readonly LogSegment[]
+  /** The one that is being written; null if it has no whole block yet. */
+  readonly active: LogSegment | null
+  /** A segment as it is now: it may have grown, or be sealed. Null if it is gone. */
+  current(segment: LogSegment): LogSegment | null
+  /** Why the folder or its head cannot be read: the code of the error, or what it is; null while they can be. */
   readonly fault: string | null
   /** The state of the receiver that writes it, as last written; null if there is none. */
   receiver(): ReceiverFile | null
@@ -47,7 +59,7 @@ export type LogSource = {
    *
    * @throws {EventStreamError} for a gzipped one that is damaged.
    */
-  read(segment: ReadableSegment, offset: number, length: number): Promise<Buffer>
+  read(segment: LogSegment, offset: number, length: number): Promise<Buffer>
   /** Calls back when the log may have grown, until the returned function is called. */
   watch(onChange: () => void): () => void
 }
@@ -60,9 +72,11 @@ export type LogSource = {
 export class LocalLog implements LogSource {
   readonly name: string
   head: LogHead | null = null
-  segments: readonly ReadableSegment[] = []
+  sealed: readonly LogSegment[] = []
+  active: LogSegment | null = null
   fault: string | null = null
   readonly #disk: LogDisk
+  #sealedByNumber = new Map<number, LogSegment>()
   #listedAtMs = Number.NEGATIVE_INFINITY
   #headText: string | null = null
   #receiver: ReceiverFile | null = null
@@ -71,6 +85,17 @@ export class LocalLog implements LogSource {
   constructor(folder: string, disk: LogDisk = NODE_DISK) {
     this.name = folder
     this.#disk = disk
+  }
+
+  get segments(): readonly LogSegment[] {
+    return this.active === null ? this.sealed : [...this.sealed, this.active]
+  }
+
+  current(segment: LogSegment): LogSegment | null {
+    const { active } = this
+    if (active !== null && isSameSegment(active, segment)) return active
+    const sealed = this.#sealedByNumber.get(segment.number)
+    return sealed !== undefined && isSameSegment(sealed, segment) ? sealed : null
   }
 
   refresh(): boolean {
@@ -90,7 +115,7 @@ export class LocalLog implements LogSource {
     return this.#receiver
   }
 
-  async read(segment: ReadableSegment, offset: number, length: number): Promise<Buffer> {
+  async read(segment: LogSegment, offset: number, length: number): Promise<Buffer> {
     if (segment.name.endsWith('.gz'))
       return (await this.#inflate(segment.name)).subarray(offset, offset + length)
     try {
@@ -99,10 +124,8 @@ export class LocalLog implements LogSource {
       // It has another name now: sealed, gzipped or, once nobody needs it, gone.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       this.#list()
-      const renamed = this.segments.find(
-        ({ number, first }) => number === segment.number && first === segment.first,
-      )
-      if (renamed === undefined || renamed.name === segment.name) throw error
+      const renamed = this.current(segment)
+      if (renamed === null || renamed.name === segment.name) throw error
       return this.read(renamed, offset, length)
     }
   }
@@ -123,10 +146,9 @@ export class LocalLog implements LogSource {
 
   /** Extends the segment that is being written; false if the head is of another one. A log may have thousands of others. */
   #extendActive({ number, last, bytes }: LogHead): boolean {
-    const active = this.segments.at(-1)
-    if (active === undefined || active.kind !== 'active' || active.number !== number || last === null)
-      return false
-    this.segments = [...this.segments.slice(0, -1), { ...active, last, bytes }]
+    const { active } = this
+    if (active === null || active.number !== number || last === null) return false
+    this.active = { ...active, last, bytes }
     return true
   }
 
@@ -134,40 +156,45 @@ export class LocalLog implements LogSource {
   #list(): boolean {
     const before = this.segments
     try {
-      this.segments = this.#listed()
+      this.#takeNames(this.#disk.list(this.name))
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       this.fault = code ?? message
       return false
     }
-    this.fault = null
+    this.fault =
+      this.head === null && isHeadUnreadable(this.#disk, this.name) ? 'its head.json may not be read' : null
     this.#listedAtMs = performance.now()
-    return (
-      before.length !== this.segments.length ||
-      before.some(({ name, bytes }, index) => {
-        const now = this.segments[index]!
-        return now.name !== name || now.bytes !== bytes
-      })
-    )
+    return !areSame(before, this.segments)
   }
 
-  #listed(): ReadableSegment[] {
+  #takeNames(names: readonly string[]): void {
+    const segments = segmentsIn(names)
+    const sealed = segments.flatMap((segment) => (segment.kind === 'open' ? [] : this.#sealedOf(segment)))
+    if (!areSame(this.sealed, sealed)) {
+      this.sealed = sealed
+      this.#sealedByNumber = new Map(sealed.map((segment) => [segment.number, segment]))
+    }
+    const open = segments.filter(({ kind }) => kind === 'open')
+    this.active = open.map((segment) => this.#activeOf(segment)).find((segment) => segment !== null) ?? null
+  }
+
+  #sealedOf(segment: SealedName): LogSegment {
+    const { kind, number, first, last } = segment
+    const name = segmentName(segment)
+    const known = this.#sealedByNumber.get(number)
+    // It never changes again under this name.
+    const bytes = known?.name === name ? known.bytes : (this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0)
+    return { log: this, number, first, last, kind, name, bytes }
+  }
+
+  /** The segment of the head; of others nothing may be read yet. */
+  #activeOf(segment: SegmentName): LogSegment | null {
     const { head } = this
-    const sizes = new Map(
-      this.segments.flatMap(({ kind, name, bytes }) => (kind === 'active' ? [] : [[name, bytes]])),
-    )
-    return segmentsIn(this.#disk.list(this.name)).flatMap((segment): ReadableSegment[] => {
-      const { number, first } = segment
-      const name = segmentName(segment)
-      if (segment.kind !== 'open') {
-        // It never changes again under this name.
-        const bytes = sizes.get(name) ?? this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0
-        return [{ number, first, last: segment.last, kind: segment.kind, name, bytes }]
-      }
-      // Of others nothing may be read yet.
-      if (head?.number !== number || head.last === null) return []
-      return [{ number, first, last: head.last, kind: 'active', name, bytes: head.bytes }]
-    })
+    if (head === null || head.number !== segment.number || head.last === null) return null
+    const { number, first } = segment
+    const { last, bytes } = head
+    return { log: this, number, first, last, kind: 'active', name: segmentName(segment), bytes }
   }
 
   async #inflate(name: string): Promise<Buffer> {
@@ -182,4 +209,12 @@ export class LocalLog implements LogSource {
     }
     return this.#inflated.bytes
   }
+}
+
+/** Whether two lists are of the same files of the same size. */
+function areSame(some: readonly LogSegment[], others: readonly LogSegment[]): boolean {
+  if (some.length !== others.length) return false
+  return some.every(
+    ({ name, bytes }, index) => name === others[index]!.name && bytes === others[index]!.bytes,
+  )
 }

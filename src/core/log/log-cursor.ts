@@ -1,4 +1,5 @@
-import { isSameSegment, type LogReader, type LogSegment } from './log-reader.ts'
+import { isSameSegment, type LogSegment } from './local-log.ts'
+import type { LogReader } from './log-reader.ts'
 
 /** The next bytes of a log: those of a segment from `offset` on; none if it turns out to have ended there. */
 export type LogBytes = {

@@ -1,6 +1,7 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFile } from '../concurrency/file-lock.ts'
-import { makeFolder } from '../concurrency/flush.ts'
+import { flushFolder, makeFolder } from '../concurrency/flush.ts'
 import { explainPathError } from '../records/event-paths.ts'
 import { PRIVATE_FOLDER } from './log-disk.ts'
 import { readersFolder } from './reader-files.ts'
@@ -16,6 +17,18 @@ export function logFault(message: string, options?: ErrorOptions): Error {
 /** Whether an error is one of {@link logFault}. */
 export function isLogFault(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === LOG_FAULT
+}
+
+/** Makes the folder of the readers' files again if it was deleted, but never a log that was; returns whether it did so. */
+export function remakeReadersFolder(folder: string): boolean {
+  try {
+    mkdirSync(readersFolder(folder), { mode: PRIVATE_FOLDER })
+  } catch (error) {
+    if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+    throw error
+  }
+  flushFolder(folder)
+  return true
 }
 
 /**

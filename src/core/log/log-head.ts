@@ -1,6 +1,6 @@
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
-const HEAD_NAME = 'head.json'
+export const HEAD_NAME = 'head.json'
 const HEAD_VERSION = 1
 
 /** The protocol upgrade that a core waits in: its last block, and ProtocolUpgradeStarted as the core sent it. */
@@ -39,6 +39,12 @@ export class NewerLogError extends Error {
 export function readHead(disk: LogDisk, folder: string): LogHead | null {
   const text = disk.readText(`${folder}/${HEAD_NAME}`)
   return text === null ? null : parseHead(text, folder)
+}
+
+/** Whether a log has a head that this user may not read, or the disk does not give. */
+export function isHeadUnreadable(disk: LogDisk, folder: string): boolean {
+  const path = `${folder}/${HEAD_NAME}`
+  return disk.readText(path) === null && disk.stat(path) !== null
 }
 
 /** @throws {NewerLogError} for a head of a later version. */

@@ -1,6 +1,6 @@
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
-const READERS = 'readers'
+export const READERS_NAME = 'readers'
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
 /** How far a reader of a log has come, as it says itself in `readers/NAME.json`. */
@@ -20,7 +20,7 @@ export type ReaderFile = {
 
 /** The folder of the readers' files. */
 export function readersFolder(folder: string): string {
-  return `${folder}/${READERS}`
+  return `${folder}/${READERS_NAME}`
 }
 
 /** Whether a text may name a reader. */

@@ -1,6 +1,6 @@
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 
-const NAME = 'receiver.json'
+export const RECEIVER_NAME = 'receiver.json'
 
 /** The file takes a multiple of so many bytes, and is overwritten in place: that needs no space on a full disk. */
 const PAGE_BYTES = 4096
@@ -48,7 +48,7 @@ export type ReceiverFile = ReceiverState & { boot: string | null; writtenAtMs: n
 
 /** Overwrites the state. It need not be flushed: after a start of the system it counts for nothing. */
 export function writeReceiverFile(disk: LogDisk, folder: string, state: ReceiverState): void {
-  const path = `${folder}/${NAME}`
+  const path = `${folder}/${RECEIVER_NAME}`
   const known = disk.stat(path)?.bytes ?? 0
   const text = Buffer.from(JSON.stringify({ ...state, boot: bootId() }))
   const bytes = Math.max(known, Math.ceil(text.length / PAGE_BYTES) * PAGE_BYTES)
@@ -60,30 +60,62 @@ export function writeReceiverFile(disk: LogDisk, folder: string, state: Receiver
   }
 }
 
-/** The state that a receiver has written last; null if there is none, or it is just being written. */
+/** The state that a receiver has written last; null if there is none, it is just being written, or it is damaged. */
 export function readReceiverFile(disk: LogDisk, folder: string): ReceiverFile | null {
-  const text = disk.readText(`${folder}/${NAME}`)
-  const changedAt = text === null ? undefined : disk.stat(`${folder}/${NAME}`)?.changedAt
-  if (text === null || changedAt === undefined) return null
+  const text = disk.readText(`${folder}/${RECEIVER_NAME}`)
+  const writtenAtMs = text === null ? undefined : disk.stat(`${folder}/${RECEIVER_NAME}`)?.changedAt
+  if (text === null || writtenAtMs === undefined) return null
+  let value: unknown
   try {
-    const value = Object(JSON.parse(text)) as Partial<ReceiverFile>
-    return {
-      coreConnected: value.coreConnected === true,
-      events: Number(value.events) || 0,
-      outsideBlocks: Number(value.outsideBlocks) || 0,
-      lastEventAtMs: typeof value.lastEventAtMs === 'number' ? value.lastEventAtMs : null,
-      faults: Object(value.faults ?? {}),
-      failures: Array.isArray(value.failures) ? value.failures.map(String) : [],
-      ...(value.queueSeconds !== undefined && { queueSeconds: value.queueSeconds }),
-      upgrade: value.upgrade ?? null,
-      hasDiskFault: value.hasDiskFault !== false,
-      hadRequiredReader: value.hadRequiredReader === true,
-      boot: typeof value.boot === 'string' ? value.boot : null,
-      writtenAtMs: changedAt,
-    }
+    value = JSON.parse(text)
   } catch {
     return null
   }
+  return isWritten(value) ? { ...value, writtenAtMs } : null
+}
+
+/** What is in the file. A receiver of another version may write more. */
+type Written = Omit<ReceiverFile, 'writtenAtMs'>
+
+function isWritten(value: unknown): value is Written {
+  const { coreConnected, events, outsideBlocks, lastEventAtMs, faults, failures, ...rest } =
+    objectIn<Written>(value)
+  const { queueSeconds, upgrade, hasDiskFault, hadRequiredReader, boot } = rest
+  return (
+    [coreConnected, hasDiskFault, hadRequiredReader].every((flag) => typeof flag === 'boolean') &&
+    [events, outsideBlocks].every(isCount) &&
+    (lastEventAtMs === null || isCount(lastEventAtMs)) &&
+    isObject(faults) &&
+    Object.values(faults).every(isCount) &&
+    Array.isArray(failures) &&
+    failures.every((failure) => typeof failure === 'string') &&
+    (queueSeconds == null || (Number.isFinite(queueSeconds) && (queueSeconds as number) >= 0)) &&
+    (upgrade === null || isUpgradeState(upgrade)) &&
+    (boot === null || typeof boot === 'string')
+  )
+}
+
+function isUpgradeState(value: unknown): boolean {
+  const { height, since, waitsFor } = objectIn<UpgradeState>(value)
+  return (
+    typeof height === 'string' &&
+    /^\d{1,19}$/.test(height) &&
+    isCount(since) &&
+    (waitsFor === null || waitsFor === 'block' || waitsFor === 'receiver')
+  )
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The properties of a value, which may be anything; none if it is no object. */
+function objectIn<T>(value: unknown): Partial<Record<keyof T, unknown>> {
+  return isObject(value) ? value : {}
 }
 
 /** Whether a receiver's state is so old that it must have ended, or hangs. */

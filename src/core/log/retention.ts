@@ -1,5 +1,5 @@
 import type { LogDisk } from './log-disk.ts'
-import { readReaders } from './reader-files.ts'
+import { readersFolder, readReaders } from './reader-files.ts'
 import { segmentName, segmentsIn } from './segment-name.ts'
 
 /** How much of a log is kept although no reader needs it. */
@@ -20,12 +20,14 @@ type RetentionOptions = {
 
 /**
  * Deletes the oldest sealed segments that every required reader has read, as long as the newer ones are enough, or the disk
- * is nearly full. Returns their names.
+ * is nearly full. Returns their names; none while the readers' folder is not there.
  *
  * @param isFull whether the disk has just refused a write
  */
 export function retain({ disk, folder, keep, mayDelete, nowMs }: RetentionOptions, isFull = false): string[] {
   const required = readReaders(disk, folder).filter(({ isRequired }) => isRequired)
+  // It was deleted, perhaps a moment ago: nobody knows what they need.
+  if (disk.stat(readersFolder(folder)) === null) return []
   const sealed = segmentsIn(disk.list(folder)).flatMap((segment) => {
     if (segment.kind === 'open') return []
     const name = segmentName(segment)

@@ -6,9 +6,16 @@
  * - `open`: events are written to it, from block `first` on, `0000000013-1501.bevt.open`. Its last block is in the log
  *   head.
  */
-export type SegmentName =
-  | { kind: 'sealed' | 'part'; number: number; first: bigint; last: bigint; isGzipped: boolean }
-  | { kind: 'open'; number: number; first: bigint }
+export type SegmentName = SealedName | { kind: 'open'; number: number; first: bigint }
+
+/** The name of a segment that is not written to any more. */
+export type SealedName = {
+  kind: 'sealed' | 'part'
+  number: number
+  first: bigint
+  last: bigint
+  isGzipped: boolean
+}
 
 const SEALED = /^(\d{10})-(\d{1,19})-(\d{1,19})(\.part)?\.bevt(\.gz)?$/
 const OPEN = /^(\d{10})-(\d{1,19})\.bevt\.open$/

@@ -8,6 +8,8 @@ export type EventPath = {
   path: string
   /** Bytes as stored; null if unknown (standard input, pipes). */
   bytes: number | null
+  /** Whether only these bytes are read, since another process is still writing those after them. */
+  isGrowing?: true
 }
 
 /**
@@ -17,6 +19,14 @@ export type EventInput = {
   files: EventPath[]
   /** Files in the named directories that do not have the names of event files; they are skipped. */
   foreign: string[]
+}
+
+/** What a folder has besides event files, if it is more than a folder of files. */
+export type FolderContents = {
+  /** Files that are read with the event files. */
+  files: readonly EventPath[]
+  /** Whether a name is the folder's own, and no foreign file. */
+  isOwn(name: string): boolean
 }
 
 /** A path that cannot be read as event files. */
@@ -54,9 +64,14 @@ function explainPathErrors<T>(path: string, work: () => T): T {
  * Resolves paths: a file of any name, `-` for standard input, a directory for its event files (`.evts .evt .bevt`, each
  * also `.gz`) in name order, comparing numbers in names as numbers.
  *
+ * @param contentsOf what else a folder has, by its names; null for a folder of files
+ *
  * @throws {EventPathError} for a path that is missing or cannot be read, and a directory without event files.
  */
-export function findEventFiles(paths: readonly string[]): EventInput {
+export function findEventFiles(
+  paths: readonly string[],
+  contentsOf: (folder: string, names: readonly string[]) => FolderContents | null = () => null,
+): EventInput {
   const input: EventInput = { files: [], foreign: [] }
   for (const path of paths) {
     if (path === '-') {
@@ -64,22 +79,28 @@ export function findEventFiles(paths: readonly string[]): EventInput {
       continue
     }
     const stats = explainPathErrors(path, () => statSync(path))
-    if (stats.isDirectory()) addDirectory(path, input)
+    if (stats.isDirectory()) addDirectory(path, input, contentsOf)
     else input.files.push({ path, bytes: stats.isFile() ? stats.size : null })
   }
   return input
 }
 
-function addDirectory(directory: string, input: EventInput): void {
+function addDirectory(
+  directory: string,
+  input: EventInput,
+  contentsOf: (folder: string, names: readonly string[]) => FolderContents | null,
+): void {
   const byName = new Intl.Collator('en', { numeric: true }).compare
   const names = explainPathErrors(directory, () => readdirSync(directory)).sort(byName)
   const before = input.files.length
+  const contents = contentsOf(directory, names)
   for (const name of names) {
     const path = join(directory, name)
     const stats = statOrNull(path)
     if (stats?.isFile() && EVENT_FILE_NAME.test(name)) input.files.push({ path, bytes: stats.size })
-    else input.foreign.push(path)
+    else if (contents?.isOwn(name) !== true) input.foreign.push(path)
   }
+  input.files.push(...(contents?.files ?? []))
   if (input.files.length === before) {
     throw new EventPathError(
       `${directory}: contains no event file (.evts, .evt, .bevt, or one of these with .gz)`,

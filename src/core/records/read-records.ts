@@ -12,7 +12,7 @@ const FRAMED_PIECE_BYTES = 64 * 1024
 
 type ReadRecordsOptions = {
   /** The file; `-` for standard input. */
-  path: string
+  file: EventPath
   /** Counts the bytes of all files that are read with it. */
   progress: ReadProgress
   sink: RecordSink
@@ -45,16 +45,20 @@ type SourceEnd = {
  *   too. Earlier records have been handed on.
  */
 async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
-  const { path, progress, log, signal, onChunk } = options
+  const { file, progress, log, signal, onChunk } = options
+  const { path } = file
   log.debug(`${path}: reading`)
   const framer = new RecordFramer(path, options.sink)
+  let left = file.isGrowing === true && file.bytes !== null ? file.bytes : Number.POSITIVE_INFINITY
   try {
     for await (const chunk of readAhead(path, progress, signal)) {
-      for (let at = 0; at < chunk.length && !signal?.aborted; at += FRAMED_PIECE_BYTES) {
-        framer.push(chunk.subarray(at, at + FRAMED_PIECE_BYTES))
+      const end = Math.min(chunk.length, left)
+      for (let at = 0; at < end && !signal?.aborted; at += FRAMED_PIECE_BYTES) {
+        framer.push(chunk.subarray(at, Math.min(at + FRAMED_PIECE_BYTES, end)))
         await onChunk()
       }
-      if (signal?.aborted) break
+      left -= end
+      if (signal?.aborted || left === 0) break
     }
   } catch (error) {
     throw explainReadError(error, framer.position)
@@ -93,9 +97,10 @@ export async function readEventFiles(
   { sink, log, signal, onChunk }: ReadFilesOptions,
 ): Promise<void> {
   let records = 0
-  for (const { path } of await orderEventFiles(files, signal)) {
+  for (const file of await orderEventFiles(files, signal)) {
     if (signal?.aborted) break
-    const end = await readRecords({ path, progress: read, sink, log, signal, onChunk: () => onChunk(path) })
+    const onPiece = () => onChunk(file.path)
+    const end = await readRecords({ file, progress: read, sink, log, signal, onChunk: onPiece })
     records += end.records
     if (end.cutOff !== null) read.cutOff.push(end.cutOff)
     read.sequenceBreaks += end.sequenceBreaks

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { describeDuration } from '#core/domain/duration'
 import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
 import { LogReader } from '#core/log/log-reader'
 import { readReader, writeReader } from '#core/log/reader-files'
-import { isSilent } from '#core/log/receiver-file'
 import { StoreError } from '#core/store/errors'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
@@ -13,7 +11,7 @@ import type { ForwardState } from './forward/forward-state.ts'
 import { forwarderName } from './forward/register-forwarder.ts'
 import { type Forwarding, startForwarding } from './forward/start-forwarding.ts'
 import { type CommitterOptions, LogCommitter } from './log-committer.ts'
-import { isHeard, type LogsState, stateOfLogs } from './logs-state.ts'
+import { isHeard, type LogsState, silenceOf, stateOfLogs } from './logs-state.ts'
 import type { Receiver, ReceiverTask } from './receiver.ts'
 import { startReceiver } from './start-receiver.ts'
 
@@ -26,7 +24,7 @@ const REPORT_MS = 50
 
 /** The state of a live ingestion. Its `failures` begin with what keeps it from committing. */
 export type LiveState = LogsState & {
-  /** Why nothing is heard of a receiver; null unless one is silent. */
+  /** Why nothing is heard of any receiver; null while one goes on. */
   silence: string | null
   /** Bytes of events that are not in the store. */
   bytesLeft: number
@@ -106,6 +104,8 @@ class Ingestion {
   readonly #untold = new Set<string>()
   /** The logs of which it was said that they cannot be told. */
   readonly #unwritable = new Set<string>()
+  /** The logs of which it was said that their receivers are silent. */
+  readonly #silent = new Set<string>()
   /** Until a change is reported. */
   #reporting: NodeJS.Timeout | null = null
 
@@ -183,6 +183,7 @@ class Ingestion {
     while (!signal.aborted) {
       await this.#lookForWriter()
       if (this.#untold.size > 0) this.#tellLogs([...this.#untold])
+      this.#warnOfSilent()
       this.#report()
       await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
     }
@@ -217,16 +218,24 @@ class Ingestion {
     }
   }
 
+  /** Why nothing is heard of any receiver; null while one goes on, which is enough: a block is taken from any log. */
   #silence(): string | null {
     if (this.#receiver !== null) return null
-    for (const [index, log] of this.#reader.logs.entries()) {
-      if (log.fault !== null) return `log ${index + 1} cannot be read (${log.fault})`
-      const state = log.receiver()
-      if (state === null) return `log ${index + 1} has no receiver yet`
-      const seconds = (Date.now() - state.writtenAtMs) / 1000
-      if (isSilent(state))
-        return `the receiver of log ${index + 1} has been silent for ${describeDuration(seconds)}`
+    const silences = this.#reader.logs.map((log, index) => silenceOf(log, index + 1))
+    return silences.includes(null) ? null : (silences[0] ?? null)
+  }
+
+  /** Logs once that a receiver is silent although others go on: `/ready` does not show it. */
+  #warnOfSilent(): void {
+    const { logs } = this.#reader
+    const isSilence = this.#receiver !== null || this.#silence() !== null
+    for (const [index, log] of logs.entries()) {
+      const silence = isSilence ? null : silenceOf(log, index + 1)
+      if (silence === null) this.#silent.delete(log.name)
+      else if (!this.#silent.has(log.name)) {
+        this.#silent.add(log.name)
+        this.#options.log.warn(`${log.name}: ${silence}; blocks are taken from the other logs`)
+      }
     }
-    return null
   }
 }

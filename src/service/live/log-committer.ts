@@ -19,6 +19,7 @@ import type { Query } from '#core/store/queries-protocol'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
 import { LogBlocks, LogReadError } from './log-blocks.ts'
+import { refuseSeveralChains, SeveralChainsError } from './one-chain.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
 const COMMIT_RETRY_MS = 1_000
@@ -176,6 +177,7 @@ export class LogCommitter {
     let writer: Writer | null = null
     try {
       await this.#reportingFaults(async () => {
+        refuseSeveralChains(this.#reader.logs)
         writer = await this.#openWriter(store, signal)
         if (writer === null) return
         this.#isWriter = true
@@ -232,6 +234,7 @@ export class LogCommitter {
     let idleSince = performance.now()
     try {
       while (!signal.aborted) {
+        refuseSeveralChains(this.#reader.logs)
         const isMore = await reading.readOn()
         if (!isMore || batches.isDue()) {
           await batches.commit(reading.coverage)
@@ -245,8 +248,8 @@ export class LogCommitter {
       await batches.commit(reading.coverage)
     } catch (error) {
       // The whole blocks before it are good.
-      if (error instanceof EventStreamError || error instanceof LogReadError)
-        await batches.commit(reading.coverage)
+      const isOfLogs = error instanceof LogReadError || error instanceof SeveralChainsError
+      if (error instanceof EventStreamError || isOfLogs) await batches.commit(reading.coverage)
       throw error
     }
   }
@@ -285,7 +288,10 @@ export class LogCommitter {
       const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
       const isExpected = error instanceof StoreError || error instanceof EventStreamError
       if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError))
-        this.#fail(`${error.message}${this.#remedyOf(error)}`)
+        this.#fail(
+          `${error.message}${this.#remedyOf(error)}`,
+          error instanceof SeveralChainsError ? error.withFolders : undefined,
+        )
       throw error
     }
   }
@@ -304,8 +310,9 @@ export class LogCommitter {
 
   readonly #warn = (message: string) => this.#options.log.warn(message)
 
-  #fail(message: string): void {
-    if (this.#failure !== message) this.#options.log.error(`live ingestion: ${message}`)
+  /** @param logged what the log says instead of the message, which is public */
+  #fail(message: string, logged = message): void {
+    if (this.#failure !== message) this.#options.log.error(`live ingestion: ${logged}`)
     this.#failure = message
     this.#listener.onChange()
   }

@@ -1,3 +1,4 @@
+import { describeDuration } from '#core/domain/duration'
 import type { LogSource } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
 import type { LogReader } from '#core/log/log-reader'
@@ -42,6 +43,17 @@ export function stateOfLogs(reader: LogReader): LogsState {
     logFirstHeight: reader.lowest(),
     oldestReaderSeconds: Math.max(0, ...reader.logs.map(oldestReaderSeconds)),
   }
+}
+
+/** Why nothing is heard of the receiver of a log, the first being 1; null while it runs. The message is public. */
+export function silenceOf(log: LogSource, number: number): string | null {
+  if (log.fault !== null) return `log ${number} cannot be read (${log.fault})`
+  const state = log.receiver()
+  if (state === null) return `log ${number} has no receiver yet`
+  const seconds = (Date.now() - state.writtenAtMs) / 1000
+  return isSilent(state)
+    ? `the receiver of log ${number} has been silent for ${describeDuration(seconds)}`
+    : null
 }
 
 /** Whether a core is connected to a receiver that runs. */

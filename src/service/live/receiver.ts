@@ -6,15 +6,22 @@ import { logFault, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
 import { LogReader } from '#core/log/log-reader'
 import { LogWriter, OtherLogChainError } from '#core/log/log-writer'
-import { readersFolder, readReaders } from '#core/log/reader-files'
-import { isIntact, type ReceiverState, readReceiverFile, writeReceiverFile } from '#core/log/receiver-file'
-import { type LogRetention, retain } from '#core/log/retention'
+import { readersFolder } from '#core/log/reader-files'
+import {
+  isIntact,
+  type ReceiverFile,
+  type ReceiverState,
+  readReceiverFile,
+  writeReceiverFile,
+} from '#core/log/receiver-file'
+import type { LogRetention } from '#core/log/retention'
 import { segmentsIn } from '#core/log/segment-name'
 import { createAllowList } from './allow-list.ts'
 import { convertBuffer, takePosition } from './convert-buffer.ts'
 import { CoreQueue, describeQueue } from './core-queue.ts'
 import { registerForwarder } from './forward/register-forwarder.ts'
 import { Intake, noIntake } from './intake.ts'
+import { LogShortener } from './log-shortener.ts'
 import { ProtocolUpgrade } from './protocol-upgrade.ts'
 
 /** A segment is followed by another one at this size, or at this part of what is to be kept. */
@@ -25,7 +32,6 @@ const SEGMENTS_KEPT = 16
 const DEFAULT_KEEP: LogRetention = { bytes: 1024 ** 3 }
 
 const UPKEEP_MS = 1_000
-const SHORTEN_MS = 5_000
 
 export type ReceiverTask = {
   host: string
@@ -72,13 +78,9 @@ export class LogReceiver implements Receiver {
   readonly #log: Logger
   readonly #listener: ReceiverListener
   readonly #disk = NODE_DISK
-  readonly #leaveFolder: () => void
+  readonly #taken: TakenLog
   readonly #coreQueue = new CoreQueue()
-  readonly #keep: LogRetention
-  #mayDelete: boolean
   #hasDiskFault = false
-  /** When the log was shortened last, and the number of the segment that was written to then. */
-  #shortened = { number: 0, atMs: 0 }
   #parts: Parts | null = null
   #upkeep: NodeJS.Timeout | undefined
 
@@ -88,8 +90,19 @@ export class LogReceiver implements Receiver {
    * @throws the error of listening (EADDRINUSE, ...), and one of {@link logFault} for a log that cannot be written.
    */
   static async open(task: ReceiverTask, log: Logger, listener: ReceiverListener): Promise<Receiver> {
-    const leaveFolder = takeLogFolder(task.eventLog)
-    const receiver = new LogReceiver(task, log, listener, leaveFolder)
+    const { eventLog, keep } = task
+    const hadReadersFolder = existsSync(readersFolder(eventLog))
+    const leaveFolder = takeLogFolder(eventLog)
+    const earlier = readReceiverFile(NODE_DISK, eventLog)
+    // Who needs what of a log is not known if the folder that says so was deleted.
+    const isForgotten = earlier !== null && !hadReadersFolder
+    const shortener = new LogShortener({
+      folder: eventLog,
+      keep: keep ?? DEFAULT_KEEP,
+      mayDelete: !isForgotten && (keep !== null || earlier?.hadRequiredReader === true),
+      log,
+    })
+    const receiver = new LogReceiver(task, log, listener, { leaveFolder, earlier, shortener })
     try {
       await receiver.#start()
       return receiver
@@ -99,13 +112,11 @@ export class LogReceiver implements Receiver {
     }
   }
 
-  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, leaveFolder: () => void) {
+  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, taken: TakenLog) {
     this.#task = task
     this.#log = log
     this.#listener = listener
-    this.#leaveFolder = leaveFolder
-    this.#keep = task.keep ?? DEFAULT_KEEP
-    this.#mayDelete = task.keep !== null
+    this.#taken = taken
   }
 
   pinChain(id: string): void {
@@ -123,13 +134,12 @@ export class LogReceiver implements Receiver {
     await writer.close()
     clearInterval(this.#upkeep)
     this.#report()
-    this.#leaveFolder()
+    this.#taken.leaveFolder()
   }
 
   async #start(): Promise<void> {
     const { eventLog, host, port, from } = this.#task
-    const earlier = readReceiverFile(this.#disk, eventLog)
-    this.#mayDelete ||= earlier?.hadRequiredReader === true
+    const { earlier } = this.#taken
     const writer = await this.#openLog(isIntact(earlier))
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
@@ -159,12 +169,12 @@ export class LogReceiver implements Receiver {
   }
 
   async #openLog(isIntact: boolean): Promise<LogWriter> {
-    const { eventLog, chain, storeChain, buffer, forwarder } = this.#task
+    const { eventLog, chain, storeChain, buffer, forwarder, keep } = this.#task
     try {
       const writer = await LogWriter.open({
         folder: eventLog,
         pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
-        segmentBytes: segmentBytesOf(this.#keep),
+        segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
         isIntact,
         log: this.#log,
         onHead: (head) => {
@@ -177,7 +187,7 @@ export class LogReceiver implements Receiver {
           this.#report()
         },
         onFailed: (error) => this.#listener.onFailed(error),
-        makeRoom: () => this.#shorten(true),
+        makeRoom: () => this.#taken.shortener.makeRoom(),
       })
       if (storeChain !== null) writer.pinChain(storeChain)
       if (forwarder !== null) {
@@ -199,38 +209,8 @@ export class LogReceiver implements Receiver {
     intake.logFaults()
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
-    this.#shortenNowAndThen(writer.head.number)
+    this.#taken.shortener.upkeep(writer.head.number)
     this.#report()
-  }
-
-  /** Deletes what no reader needs whenever a segment has been sealed, and every few seconds, since readers go on. */
-  #shortenNowAndThen(number: number): void {
-    if (number === this.#shortened.number && performance.now() - this.#shortened.atMs < SHORTEN_MS) return
-    this.#shortened = { number, atMs: performance.now() }
-    const { eventLog } = this.#task
-    try {
-      // Without their folder nobody knows what readers need; it is never made anew in a log that was deleted.
-      if (!existsSync(readersFolder(eventLog))) return
-      this.#mayDelete ||= readReaders(this.#disk, eventLog).some(({ isRequired }) => isRequired)
-      this.#shorten(false)
-    } catch (error) {
-      this.#log.warn(`the event log cannot be shortened: ${(error as Error).message}`)
-    }
-  }
-
-  /** Deletes what no reader needs; returns whether there was anything. */
-  #shorten(isFull: boolean): boolean {
-    const deleted = retain(
-      {
-        disk: this.#disk,
-        folder: this.#task.eventLog,
-        keep: this.#keep,
-        mayDelete: this.#mayDelete,
-        nowMs: Date.now(),
-      },
-      isFull,
-    )
-    return deleted.length > 0
   }
 
   #report(): void {
@@ -253,9 +233,17 @@ export class LogReceiver implements Receiver {
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
       upgrade: this.#parts?.upgrade.state ?? null,
       hasDiskFault: this.#hasDiskFault,
-      hadRequiredReader: this.#mayDelete && this.#task.keep === null,
+      hadRequiredReader: this.#taken.shortener.mayDelete && this.#task.keep === null,
     }
   }
+}
+
+/** A folder that is this process's alone. */
+type TakenLog = {
+  leaveFolder: () => void
+  /** What the receiver before has written last; null if there was none. */
+  earlier: ReceiverFile | null
+  shortener: LogShortener
 }
 
 /** What a receiver consists of once its log is open. */

@@ -5,7 +5,7 @@ import { yieldToOthers } from '#core/concurrency/yield-to-others'
 import type { LeftOutReason } from '#core/events/left-out'
 import { ingestFiles, leftOutLogger } from '#core/ingest/ingest-files'
 import type { IngestionReport } from '#core/ingest/report'
-import { findEventFiles } from '#core/records/event-paths'
+import { findEventInput } from '#core/log/event-input'
 import { StoreAwayError, StoreRefusedError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
 import { keepPruned } from '#core/store/pruning/keep-pruned'
@@ -109,7 +109,7 @@ async function ingestNamedFiles(): Promise<void> {
   if (writer === null) return
   let ended: WorkerMessage
   try {
-    const input = findEventFiles(paths)
+    const input = findEventInput(paths)
     const { report, failure } = await ingestFiles({
       input,
       writer,

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { findEventFiles } from '#core/records/event-paths'
+import { findEventInput } from '#core/log/event-input'
 import { PRUNED_ROWS } from '#core/store/schema/tables'
 import { createLogger } from '#service/log'
 import type { RunningService } from '#service/serve/service'
@@ -144,7 +144,7 @@ export type ServeOptions = Omit<ServeSettings, 'paths'>
 /** Starts the service with the settings of a command line. */
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
   // A missing path is reported before anything starts.
-  if (paths.length > 0) findEventFiles(paths)
+  if (paths.length > 0) findEventInput(paths)
   const { forward, listen, follow } = options
   if (forward !== null && listen === null && follow.length === 0) {
     throw new InvalidSettingError("--forward forwards a core's events: it needs --listen or --follow")

@@ -8,6 +8,7 @@ import { NODE_DISK } from '#core/log/log-disk'
 import type { PendingUpgrade } from '#core/log/log-head'
 import { LogReader } from '#core/log/log-reader'
 import { type ReaderFile, writeReader } from '#core/log/reader-files'
+import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
 import { messageOf } from '../pair-socket.ts'
 import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
 import { type ForwardState, type ForwardTask, noForwardState } from './forward-state.ts'
@@ -24,6 +25,9 @@ const GOOD_CONNECTION_MS = 10_000
 const LAST_MESSAGE_TIMEOUT_MS = 2_000
 
 const UPKEEP_MS = 1_000
+
+/** Public; the log says more. */
+const READ_FAULT = 'the event log cannot be read; see the log'
 
 /** The blocks that were passed on last: a height, and of block 1 the part. */
 type Sent = { height: bigint; hash: string | null }
@@ -57,7 +61,9 @@ export class Forwarder {
   #place: CompleteBlock['place'] | null = null
   #connectionFault: string | null = null
   #readFault: string | null = null
-  #lastFault: string | null = null
+  /** The last lines about them in the log. */
+  #lastConnectionLine: string | null = null
+  #lastReadLine: string | null = null
 
   constructor(task: ForwardTask, log: Logger, onState: (state: ForwardState) => void) {
     const { host, port, logs } = task
@@ -112,7 +118,7 @@ export class Forwarder {
     const onStop = () => setTimeout(() => connection.close('stopped'), LAST_MESSAGE_TIMEOUT_MS).unref()
     signal.addEventListener('abort', onStop, { once: true })
     this.#connection = connection
-    this.#connectionFault = this.#lastFault = null
+    this.#connectionFault = this.#lastConnectionLine = null
     this.#log.info(`forwarding: connected to ${this.#address}`)
     this.#report()
     try {
@@ -166,18 +172,48 @@ export class Forwarder {
   /** The block of a height, or before it the other part of block 1. Null if no log has it yet. */
   async #nextBlock(blocks: CompleteBlocks, next: bigint, sent: Sent | null): Promise<CompleteBlock | null> {
     try {
+      refuseSeveralChains(this.#reader.logs)
       const part = sent?.height === 1n ? await blocks.next(1n, sent.hash) : null
       const block = part ?? (await blocks.next(next))
-      this.#readFault = null
+      if (block !== null) this.#noteReadFault(null, null)
       return block
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
-      // A segment may be deleted while it is read: its blocks are missing then.
-      if (code !== 'ENOENT') this.#logOnce(`the event log cannot be read: ${message}`)
-      this.#readFault = 'the event log cannot be read; see the log'
+      this.#cannotRead(error as Error)
       this.#reader.refresh()
       return null
     }
+  }
+
+  #cannotRead(error: Error): void {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (error instanceof SeveralChainsError) {
+      this.#noteReadFault(message, error.withFolders)
+      return
+    }
+    // A segment may be deleted while it is read: its blocks are missing then.
+    this.#noteReadFault(READ_FAULT, code === 'ENOENT' ? null : `the event log cannot be read: ${message}`)
+  }
+
+  /** Names folders that cannot be read. Unless that is all of them, forwarding goes on with the others. */
+  #nameUnreadable(): void {
+    const { logs } = this.#reader
+    const unreadable = logs.filter(({ fault }) => fault !== null)
+    if (unreadable.length === 0) return
+    const line = unreadable
+      .map(({ name, fault }) => `${name}: the event log cannot be read (${fault})`)
+      .join('; ')
+    const remedy = 'let the user of this process read the folder and its files. Trying again'
+    this.#noteReadFault(unreadable.length === logs.length ? READ_FAULT : null, `${line}: ${remedy}`)
+  }
+
+  /**
+   * @param fault why nothing is forwarded, for everybody; null if something is
+   * @param line the same for the log, which has it once; null for nothing
+   */
+  #noteReadFault(fault: string | null, line: string | null): void {
+    this.#readFault = fault
+    if (line !== null && line !== this.#lastReadLine) this.#log.error(`forwarding: ${line}`)
+    this.#lastReadLine = line
   }
 
   /**
@@ -253,6 +289,7 @@ export class Forwarder {
   async #keepUp(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#reader.refresh()
+      this.#nameUnreadable()
       const missing = this.#missing
       if (missing !== null && this.#reader.find(missing.from, { wantsWhole: true }) !== null) {
         this.#missing = null
@@ -267,15 +304,10 @@ export class Forwarder {
 
   #notice(error: Error): void {
     if (!(error instanceof ConnectionError)) throw error
-    this.#logOnce(
-      `${this.#address}: ${error.message}. Reconnecting; its events stay in the event log meanwhile`,
-    )
+    const line = `${this.#address}: ${error.message}. Reconnecting; its events stay in the event log meanwhile`
+    if (line !== this.#lastConnectionLine) this.#log.error(`forwarding: ${line}`)
+    this.#lastConnectionLine = line
     this.#connectionFault = 'the receiver is unreachable or refuses the connection; see the log'
-  }
-
-  #logOnce(message: string): void {
-    if (message !== this.#lastFault) this.#log.error(`forwarding: ${message}`)
-    this.#lastFault = message
   }
 
   #report(): void {

@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import {
+  type EventInput,
+  type EventPath,
+  type FolderContents,
+  findEventFiles,
+} from '../records/event-paths.ts'
+import { NODE_DISK } from './log-disk.ts'
+import { HEAD_NAME, readHead } from './log-head.ts'
+import { READERS_NAME } from './reader-files.ts'
+import { RECEIVER_NAME } from './receiver-file.ts'
+import { segmentName, segmentsIn } from './segment-name.ts'
+
+/** Names in the folder of an event log besides those of its segments. */
+const OWN_NAMES = [HEAD_NAME, RECEIVER_NAME, READERS_NAME, '.lock']
+
+/**
+ * Resolves paths of event files as {@link findEventFiles}. Of an event log this also finds the segments that are not sealed, as
+ * far as they may be read, so that its folder has all blocks that are committed.
+ *
+ * @throws {EventPathError} for a path that is missing or cannot be read, and a directory without event files.
+ * @throws {NewerLogError} for a log of a later version.
+ */
+export function findEventInput(paths: readonly string[]): EventInput {
+  return findEventFiles(paths, contentsOfLog)
+}
+
+/** What an event log has besides sealed segments; null for a folder that is none. */
+function contentsOfLog(folder: string, names: readonly string[]): FolderContents | null {
+  const segments = segmentsIn(names)
+  const head = segments.length > 0 && names.includes(HEAD_NAME) ? readHead(NODE_DISK, folder) : null
+  if (head === null) return null
+  const open = segments.filter(({ kind }) => kind === 'open')
+  const files = open.flatMap((segment): EventPath[] => {
+    const path = join(folder, segmentName(segment))
+    // A head of a later segment says that this one was whole on disk; only its new name was lost.
+    if (segment.number < head.number) return [{ path, bytes: NODE_DISK.stat(path)?.bytes ?? null }]
+    const isCommitted = segment.number === head.number && head.bytes > 0
+    return isCommitted ? [{ path, bytes: head.bytes, isGrowing: true }] : []
+  })
+  const openNames = open.map(segmentName)
+  return { files, isOwn: (name) => OWN_NAMES.includes(name) || openNames.includes(name) }
+}

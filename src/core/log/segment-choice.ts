@@ -1,0 +1,146 @@
+import type { LogSegment, LogSource } from './local-log.ts'
+import { SegmentsByHeight } from './segments-by-height.ts'
+import { UnreadableBlocks } from './unreadable-blocks.ts'
+
+/** Which segments a block may be read from. */
+export type ChoiceOptions = {
+  /** Whether to pass over blocks of which events are missing. */
+  wantsWhole?: boolean
+}
+
+/** What is known of a log: its sealed segments by height, as long as it lists the same ones. */
+type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: SegmentsByHeight }
+
+/**
+ * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs the one that is sealed, or
+ * further. A segment in which events of the block are missing counts only if no other has it. It owns what is known of blocks that
+ * cannot be read.
+ */
+export class SegmentChoice {
+  readonly unreadable = new UnreadableBlocks()
+  readonly #logs: readonly LogSource[]
+  readonly #listed = new Map<LogSource, Listed>()
+
+  constructor(logs: readonly LogSource[]) {
+    this.#logs = logs
+  }
+
+  /** The segment to read a block from; null if none has it, or all that do cannot be read there. */
+  find(height: bigint, options: ChoiceOptions = {}): LogSegment | null {
+    return this.#findIn(this.#logs, height, options)
+  }
+
+  /** The least height after another one that some log can give; null if there is none. */
+  nextAfter(
+    height: bigint,
+    options: ChoiceOptions = {},
+    logs: readonly LogSource[] = this.#logs,
+  ): bigint | null {
+    let next: bigint | null = height + 1n
+    while (next !== null && this.#findIn(logs, next, options) === null)
+      next = this.#nextStart(logs, next, options)
+    return next
+  }
+
+  /** The lowest height of any log; null if all are empty. */
+  lowest(options: ChoiceOptions = {}): bigint | null {
+    const ofActive = this.#logs.map(({ active }) => active?.first ?? null)
+    const ofSealed = this.#logs.flatMap((log) => this.#searched(log, options).map(({ lowest }) => lowest))
+    return leastOf([...ofActive, ...ofSealed])
+  }
+
+  /** The greatest height of some logs; null if all are empty. */
+  highest(logs: readonly LogSource[] = this.#logs): bigint | null {
+    return logs
+      .flatMap((log) => [log.active?.last ?? null, ...this.#searched(log, {}).map(({ highest }) => highest)])
+      .reduce(
+        (greatest, some) => (some !== null && (greatest === null || some > greatest) ? some : greatest),
+        null,
+      )
+  }
+
+  /** Whether a segment should have a block by its name, and was not found not to. */
+  isReadable(segment: LogSegment, height: bigint): boolean {
+    return hasHeight(segment, height) && this.unreadable.find(segment, height) === null
+  }
+
+  #findIn(logs: readonly LogSource[], height: bigint, options: ChoiceOptions): LogSegment | null {
+    const readable = logs
+      .flatMap((log) => this.#having(log, height, options))
+      .filter((segment) => this.unreadable.find(segment, height) === null)
+    const candidates = height === 1n ? withBothParts(readable) : readable
+    const ofEach = logs.flatMap((log) => newestOf(candidates.filter((segment) => segment.log === log)) ?? [])
+    return ofEach.reduce<LogSegment | null>(
+      (best, segment) => (best === null || isBetter(segment, best) ? segment : best),
+      null,
+    )
+  }
+
+  /** After a block that cannot be read, the next one that may be: of a segment that begins there, or can be read on from there. */
+  #nextStart(logs: readonly LogSource[], height: bigint, options: ChoiceOptions): bigint | null {
+    const starts = logs.flatMap((log) => {
+      const { active } = log
+      const ofActive = active !== null && active.first > height ? active.first : null
+      const ofSealed = this.#searched(log, options).map((segments) => segments.firstAfter(height))
+      const afterUnreadable = this.#having(log, height, options).map((segment) => {
+        const to = this.unreadable.find(segment, height)?.to ?? null
+        return to === null || to >= segment.last ? null : to + 1n
+      })
+      return [ofActive, ...ofSealed, ...afterUnreadable]
+    })
+    return leastOf(starts)
+  }
+
+  /** The segments of a log that have a block by their names. */
+  #having(log: LogSource, height: bigint, options: ChoiceOptions): LogSegment[] {
+    const sealed = this.#searched(log, options).flatMap((segments) => segments.having(height))
+    const { active } = log
+    return active !== null && hasHeight(active, height) ? [...sealed, active] : sealed
+  }
+
+  #searched(log: LogSource, { wantsWhole = false }: ChoiceOptions): SegmentsByHeight[] {
+    let listed = this.#listed.get(log)
+    if (listed?.sealed !== log.sealed) {
+      const { sealed } = log
+      const whole = sealed.filter(({ kind }) => kind !== 'part')
+      const parts = sealed.filter(({ kind }) => kind === 'part')
+      listed = { sealed, whole: new SegmentsByHeight(whole), parts: new SegmentsByHeight(parts) }
+      this.#listed.set(log, listed)
+    }
+    return wantsWhole ? [listed.whole] : [listed.whole, listed.parts]
+  }
+}
+
+/** Of segments with block 1, those in which another block follows its two parts: a core may have stopped between them. */
+function withBothParts(segments: readonly LogSegment[]): readonly LogSegment[] {
+  const followed = segments.filter(({ kind, last }) => kind !== 'part' && last > 1n)
+  return followed.length > 0 ? followed : segments
+}
+
+/** The newest of some segments of a log; null without any. */
+function newestOf(segments: readonly LogSegment[]): LogSegment | null {
+  const isPart = ({ kind }: LogSegment) => kind === 'part'
+  return segments.reduce<LogSegment | null>((newest, segment) => {
+    if (newest === null || (isPart(newest) && !isPart(segment))) return segment
+    return isPart(segment) === isPart(newest) && segment.number > newest.number ? segment : newest
+  }, null)
+}
+
+const RANKS = { part: 0, active: 1, sealed: 2 }
+
+/** Whether a block is rather read from one log's segment than from an earlier log's: the blocks are the same. */
+function isBetter(one: LogSegment, other: LogSegment): boolean {
+  if (one.kind !== other.kind) return RANKS[one.kind] > RANKS[other.kind]
+  return one.kind === 'active' && one.last > other.last
+}
+
+function hasHeight({ first, last }: LogSegment, height: bigint): boolean {
+  return first <= height && height <= last
+}
+
+function leastOf(heights: readonly (bigint | null)[]): bigint | null {
+  return heights.reduce(
+    (least, height) => (height !== null && (least === null || height < least) ? height : least),
+    null,
+  )
+}

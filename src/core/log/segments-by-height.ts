@@ -1,0 +1,72 @@
+import type { LogSegment } from './local-log.ts'
+
+/**
+ * Segments, found by height. A log may have tens of thousands of them, and those of blocks that came again overlap: hence an
+ * interval tree, without nodes of its own. Of any range of the sorted segments the middle one is the root, and remembers the
+ * greatest height of the range.
+ */
+export class SegmentsByHeight {
+  /** By their first blocks. */
+  readonly #sorted: readonly LogSegment[]
+  /** For each of them, the greatest height of the range whose middle it is. */
+  readonly #greatest: bigint[]
+
+  constructor(segments: readonly LogSegment[]) {
+    this.#sorted = segments.toSorted((a, b) =>
+      a.first === b.first ? a.number - b.number : a.first < b.first ? -1 : 1,
+    )
+    this.#greatest = this.#sorted.map(({ last }) => last)
+    this.#noteGreatest(0, segments.length)
+  }
+
+  /** The lowest height; null if there is no segment. */
+  get lowest(): bigint | null {
+    return this.#sorted[0]?.first ?? null
+  }
+
+  /** The greatest height; null if there is no segment. */
+  get highest(): bigint | null {
+    return this.#greatest[middleOf(0, this.#sorted.length)] ?? null
+  }
+
+  /** The segments whose names say that they have a block, in any order. */
+  having(height: bigint): LogSegment[] {
+    const found: LogSegment[] = []
+    this.#collect(height, 0, this.#sorted.length, found)
+    return found
+  }
+
+  /** The least height after another one with which a segment begins; null if none does. */
+  firstAfter(height: bigint): bigint | null {
+    let from = 0
+    for (let to = this.#sorted.length; from < to; ) {
+      const middle = middleOf(from, to)
+      if (this.#sorted[middle]!.first > height) to = middle
+      else from = middle + 1
+    }
+    return this.#sorted[from]?.first ?? null
+  }
+
+  #noteGreatest(from: number, to: number): bigint {
+    if (from >= to) return -1n
+    const middle = middleOf(from, to)
+    for (const greatest of [this.#noteGreatest(from, middle), this.#noteGreatest(middle + 1, to)])
+      if (greatest > this.#greatest[middle]!) this.#greatest[middle] = greatest
+    return this.#greatest[middle]!
+  }
+
+  #collect(height: bigint, from: number, to: number, found: LogSegment[]): void {
+    if (from >= to) return
+    const middle = middleOf(from, to)
+    if (this.#greatest[middle]! < height) return
+    this.#collect(height, from, middle, found)
+    const segment = this.#sorted[middle]!
+    if (segment.first > height) return
+    if (segment.last >= height) found.push(segment)
+    this.#collect(height, middle + 1, to, found)
+  }
+}
+
+function middleOf(from: number, to: number): number {
+  return (from + to) >> 1
+}

@@ -1,0 +1,66 @@
+import type { LogSegment, LogSource } from './local-log.ts'
+
+/** Blocks that a segment should have by its name, from one height to another (null: to its end), and why they cannot be read. */
+export type Unreadable = { from: bigint; to: bigint | null; reason: string }
+
+/** What is known of a segment: ascending, without overlap. A log that was deleted begins again with the same numbers. */
+type OfSegment = { first: bigint; ranges: Unreadable[] }
+
+/** Remembers which blocks of segments turned out not to be readable: they are taken from others, or are missing. */
+export class UnreadableBlocks {
+  readonly #known = new Map<LogSource, Map<number, OfSegment>>()
+
+  /** Why a block of a segment cannot be read; null as long as it can be. */
+  find(segment: LogSegment, height: bigint): Unreadable | null {
+    const ranges = this.#rangesOf(segment)
+    const range = ranges?.[endOf(ranges, height) - 1]
+    return range !== undefined && (range.to === null || height <= range.to) ? range : null
+  }
+
+  /** Adds blocks of a segment, the first of which could be read so far. What is known of later ones among them goes with it. */
+  add(segment: LogSegment, { from, to, reason }: Unreadable): void {
+    const ranges = this.#rangesOf(segment) ?? this.#addSegment(segment)
+    const index = endOf(ranges, from)
+    const past = to === null ? ranges.length : endOf(ranges, to)
+    const last = index < past ? ranges[past - 1]! : null
+    const isLonger = last !== null && to !== null && (last.to === null || last.to > to)
+    ranges.splice(index, past - index, { from, to: isLonger ? last.to : to, reason })
+  }
+
+  /** Why a block of any segment cannot be read; null if none was found to be damaged there. */
+  reasonFor(height: bigint): string | null {
+    for (const ofLog of this.#known.values())
+      for (const { ranges } of ofLog.values()) {
+        const range = ranges[endOf(ranges, height) - 1]
+        if (range !== undefined && (range.to === null || height <= range.to)) return range.reason
+      }
+    return null
+  }
+
+  clear(): void {
+    this.#known.clear()
+  }
+
+  #rangesOf({ log, number, first }: LogSegment): Unreadable[] | null {
+    const known = this.#known.get(log)?.get(number)
+    return known?.first === first ? known.ranges : null
+  }
+
+  #addSegment({ log, number, first }: LogSegment): Unreadable[] {
+    const ranges: Unreadable[] = []
+    const ofLog = this.#known.get(log) ?? new Map<number, OfSegment>()
+    this.#known.set(log, ofLog.set(number, { first, ranges }))
+    return ranges
+  }
+}
+
+/** The index of the first range that begins after a height. */
+function endOf(ranges: readonly Unreadable[], height: bigint): number {
+  let from = 0
+  for (let to = ranges.length; from < to; ) {
+    const middle = (from + to) >> 1
+    if (ranges[middle]!.from > height) to = middle
+    else from = middle + 1
+  }
+  return from
+}

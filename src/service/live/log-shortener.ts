@@ -1,0 +1,89 @@
+import type { Logger } from 'pino'
+import { NODE_DISK } from '#core/log/log-disk'
+import { remakeReadersFolder } from '#core/log/log-folder'
+import { type ReaderFile, readersFolder, readReader, readReaders, writeReader } from '#core/log/reader-files'
+import { type LogRetention, retain } from '#core/log/retention'
+
+/** How often the log is shortened although no segment was sealed, since readers go on, in milliseconds. */
+const SHORTEN_MS = 5_000
+
+type LogShortenerOptions = {
+  /** Folder of the event log. */
+  folder: string
+  keep: LogRetention
+  /** Whether anything may be deleted before a store is among the readers. */
+  mayDelete: boolean
+  log: Logger
+}
+
+/**
+ * Deletes from an event log what no reader needs. It remembers what the readers have said: if their folder is deleted, they are
+ * in the new one at once, also those that do not run.
+ */
+export class LogShortener {
+  readonly #options: LogShortenerOptions
+  #mayDelete: boolean
+  /** The readers as last seen. */
+  #readers: readonly ReaderFile[] = []
+  /** When the log was shortened last, and the number of the segment that was written to then. */
+  #shortened = { number: 0, atMs: 0 }
+
+  constructor(options: LogShortenerOptions) {
+    this.#options = options
+    this.#mayDelete = options.mayDelete
+  }
+
+  /** Whether a store has been among the readers, or anything might be deleted without one. */
+  get mayDelete(): boolean {
+    return this.#mayDelete
+  }
+
+  /**
+   * Deletes what no reader needs, but looks only if a segment has been sealed, or the last look was a few seconds ago; called
+   * every second.
+   *
+   * @param number the number of the segment that is written to
+   */
+  upkeep(number: number): void {
+    if (number === this.#shortened.number && performance.now() - this.#shortened.atMs < SHORTEN_MS) return
+    this.#shortened = { number, atMs: performance.now() }
+    try {
+      this.#restoreReaders()
+      this.#shorten(false)
+    } catch (error) {
+      this.#options.log.warn(`the event log cannot be shortened: ${(error as Error).message}`)
+    }
+  }
+
+  /** The disk has refused a write: deletes a segment that no reader needs, and returns whether there was one. */
+  makeRoom(): boolean {
+    return this.#shorten(true)
+  }
+
+  #shorten(isFull: boolean): boolean {
+    const { folder, keep } = this.#options
+    const readers = readReaders(NODE_DISK, folder)
+    if (NODE_DISK.stat(readersFolder(folder)) === null) return false
+    this.#readers = readers
+    this.#mayDelete ||= readers.some(({ isRequired }) => isRequired)
+    const mayDelete = this.#mayDelete
+    const deleted = retain({ disk: NODE_DISK, folder, keep, mayDelete, nowMs: Date.now() }, isFull)
+    return deleted.length > 0
+  }
+
+  /** If the readers' folder was deleted, makes it again, with what they last said: no more than is true. */
+  #restoreReaders(): void {
+    const { folder, log } = this.#options
+    if (!remakeReadersFolder(folder)) return
+    log.warn(
+      `${folder}: the folder of the readers was deleted; it is there again, with what is known of them`,
+    )
+    for (const reader of this.#readers) {
+      // One that runs may have been faster.
+      if (readReader(NODE_DISK, folder, reader.name) !== null) continue
+      writeReader(NODE_DISK, folder, { ...reader, isClean: false }).catch((error: Error) => {
+        log.warn(`the event log has forgotten its reader ${reader.name}: ${error.message}`)
+      })
+    }
+  }
+}

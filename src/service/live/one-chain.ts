@@ -1,0 +1,35 @@
+import type { LogSource } from '#core/log/local-log'
+import { StoreError } from '#core/store/errors'
+
+type LogOfChain = { log: LogSource; number: number; chain: string }
+
+/** Event logs that are read together, but are of different chains. The message is public. */
+export class SeveralChainsError extends StoreError {
+  override name = 'SeveralChainsError'
+  /** The message with the folders of the logs, which only the operator may see. */
+  readonly withFolders: string
+
+  constructor(one: LogOfChain, other: LogOfChain) {
+    const remedy = 'follow only logs of one chain'
+    super(
+      `log ${one.number} is of chain ${one.chain}, log ${other.number} of chain ${other.chain}: ${remedy}`,
+    )
+    this.withFolders = `${one.log.name} is of chain ${one.chain}, ${other.log.name} of chain ${other.chain}: ${remedy}`
+  }
+}
+
+/**
+ * Refuses several logs that are not of one chain: their blocks would be taken for the same. A log that has no whole block yet has
+ * no chain.
+ *
+ * @throws {SeveralChainsError}
+ */
+export function refuseSeveralChains(logs: readonly LogSource[]): void {
+  const known = logs.flatMap((log, index): LogOfChain[] => {
+    const chainId = log.head?.chainId ?? null
+    return chainId === null ? [] : [{ log, number: index + 1, chain: JSON.stringify(chainId) }]
+  })
+  const [first] = known
+  const other = known.find(({ chain }) => chain !== first!.chain)
+  if (other !== undefined) throw new SeveralChainsError(first!, other)
+}

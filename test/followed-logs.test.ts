@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import type { ForwardState } from '#service/live/forward/forward-state'
+import { Forwarder } from '#service/live/forward/forwarder'
+import { type LiveState, startLiveIngestion } from '#service/live/live-ingestion'
+import { assertSays } from './fixtures/assert-says.ts'
+import { markedBlocks } from './fixtures/event-stream.ts'
+import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
+import { keptLog } from './fixtures/service.ts'
+import { heightIn, openStore, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+import { writeBlocks, writeMade, writeReceiver } from './fixtures/written-log.ts'
+
+/** Follows logs that other processes write, with a new store. */
+async function follow(
+  t: TestContext,
+  logs: readonly string[],
+): Promise<{ state: () => LiveState; height: () => Promise<number>; said: () => string }> {
+  const store = join(temporaryFolder(t), 'lyra.db')
+  await openStore(store).migrate()
+  const abort = new AbortController()
+  const { log, lines } = keptLog('info')
+  const states: LiveState[] = []
+  const ingestion = await startLiveIngestion({
+    store: openStore(store),
+    logs,
+    receiver: null,
+    reader: 'store',
+    chain: null,
+    forward: null,
+    allowGap: false,
+    strict: false,
+    log,
+    logLevel: 'silent',
+    signal: abort.signal,
+    onState: (state) => states.push(state),
+    onCommit: () => {},
+    onLeftOut: () => {},
+  })
+  const running = ingestion.run()
+  t.after(async () => {
+    abort.abort()
+    await running
+  })
+  return {
+    state: () => states.at(-1)!,
+    height: () => heightIn(store),
+    said: () => lines.map((line) => JSON.parse(line).msg).join('\n'),
+  }
+}
+
+const foldersOf = (t: TestContext, ...names: string[]) => names.map((name) => join(temporaryFolder(t), name))
+
+describe('A service that follows two logs', () => {
+  test('is not silent as long as one receiver goes on, whose blocks it commits', async (t) => {
+    const [one, two] = foldersOf(t, 'one', 'two')
+    await writeBlocks(one!, [1, 20])
+    await writeBlocks(two!, [1, 10])
+    writeReceiver(one!, 0)
+    writeReceiver(two!, 60)
+    const service = await follow(t, [one!, two!])
+    await until(async () => (await service.height()) === 20, 'the blocks')
+    await until(() => service.said().includes('log 2'), 'a line about the silent receiver')
+    assert.deepEqual([service.state().silence, service.state().failures], [null, []])
+    assertSays(service.said(), `${two}: the receiver of log 2 has been silent for`)
+    writeReceiver(one!, 70)
+    await until(() => service.state().silence !== null, 'silence')
+    assert.match(service.state().silence!, /^the receiver of log 1 has been silent for/)
+  })
+
+  test('refuses logs of two chains, also if one of them gets its chain later', async (t) => {
+    const [one, two, empty] = foldersOf(t, 'one', 'two', 'empty')
+    const other = markedBlocks(1, 20).map((block) => ({ ...block, chain: 'other-chain' }))
+    await writeBlocks(one!, [1, 10])
+    await writeMade(two!, other)
+    const both = 'log 1 is of chain "test-chain", log 2 of chain "other-chain"'
+    const service = await follow(t, [one!, two!])
+    await until(() => service.state()?.failures.some((failure) => failure.includes(both)), 'a refusal')
+    assert.equal(await service.height(), 0)
+    await writeBlocks(empty!)
+    const later = await follow(t, [one!, empty!])
+    await until(async () => (await later.height()) === 10, 'the blocks')
+    await writeMade(empty!, other)
+    await until(() => later.state().failures.some((failure) => failure.includes(both)), 'a refusal')
+    assertSays(later.said(), `${one} is of chain "test-chain", ${empty} of chain "other-chain"`)
+    assert.equal(await later.height(), 10)
+  })
+})
+
+/** Forwards logs to a receiver. */
+async function forward(
+  t: TestContext,
+  logs: string[],
+): Promise<{ target: TestReceiver; state: () => ForwardState; said: () => string }> {
+  const target = await startReceiver(t)
+  const abort = new AbortController()
+  const { log, lines } = keptLog('info')
+  const states: ForwardState[] = []
+  const task = { host: '127.0.0.1', port: target.port, logs, repeatBytes: 1024 ** 2, logLevel: 'silent' }
+  const running = new Forwarder(task, log, (state) => states.push(state)).run(abort.signal)
+  t.after(async () => {
+    abort.abort()
+    await running
+  })
+  return {
+    target,
+    state: () => states.at(-1)!,
+    said: () => lines.map((line) => JSON.parse(line).msg).join('\n'),
+  }
+}
+
+describe('A forwarder', () => {
+  test('of two logs sends nothing while they are of two chains, and says which', async (t) => {
+    const [one, two] = foldersOf(t, 'one', 'two')
+    await writeBlocks(one!, [1, 10])
+    await writeMade(two!, [{ height: 11, chain: 'other-chain' }])
+    const { target, state, said } = await forward(t, [one!, two!])
+    await until(() => state()?.failure?.startsWith('log 1 is of chain') ?? false, 'the fault')
+    assertSays(said(), `${one} is of chain "test-chain", ${two} of chain "other-chain"`)
+    assert.deepEqual(
+      target.connections.flatMap(({ messages }) => messages),
+      [],
+    )
+  })
+})
