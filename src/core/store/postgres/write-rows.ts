@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import type { Row } from '../../model/resource.ts'
 import type { TableRow } from '../../model/table.ts'
 import { countPairs, type GainedRows, gain, type RowWrite } from '../queries-protocol.ts'
@@ -137,7 +137,7 @@ async function copyNew(
   send(client.query('savepoint before_rows'))
   for (let at = 0; at < rows.length; at += ROWS_AT_A_TIME) {
     send(copyRows(client, table, rows.slice(at, at + ROWS_AT_A_TIME)))
-    await nextTurn()
+    await nextRound()
   }
   const counts = countPairs(rows, countBy)
   try {

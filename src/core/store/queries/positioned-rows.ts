@@ -5,7 +5,7 @@ import { textOf } from '../statements.ts'
 
 /**
  * Number of rows read at a time, whether or not they match; a few times as many if a range of blocks with one span has
- * more. Other work that waits for the database gets its turn afterwards.
+ * more. Other work that waits for the database runs afterwards.
  */
 export const MAX_READ_ROWS = 10_000
 
