@@ -44,7 +44,7 @@ export function* markStale(
   }
   const counts = yield {
     text: COUNT_POINTS,
-    values: stale.map(({ from, to }) => [
+    each: stale.map(({ from, to }) => [
       market,
       source,
       nearestInt64(from * BASE.nanoseconds),

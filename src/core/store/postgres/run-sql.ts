@@ -59,8 +59,9 @@ async function runWrite(
 ): Promise<Row[][]> {
   if (!('text' in write)) return writeRows(client, write, isDistributed, gained)
   const results: Row[][] = []
-  for (let at = 0; at < write.values.length; at += SENT_AHEAD) {
-    const lists = write.values.slice(at, at + SENT_AHEAD)
+  const all = valueLists(write)
+  for (let at = 0; at < all.length; at += SENT_AHEAD) {
+    const lists = all.slice(at, at + SENT_AHEAD)
     results.push(...(await Promise.all(lists.map((values) => queryRows(client, write.text, values)))))
   }
   if (write.deletesFrom !== undefined) gain(gained, write.deletesFrom, -results.flat().length)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type KeyValue, keyOf, type ResourceName, type Row } from '../../model/resource.ts'
+import { keyOf, type ResourceName, type Row } from '../../model/resource.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import { instruments } from '../../resources/instruments/description.ts'
@@ -373,7 +373,7 @@ function instrumentsStatement(ends: readonly [string, string][], limit: number) 
     }
     return pageStatement(scan, limit, POSTGRES_HINTS)
   })
-  return { text: statements[0]!.text, each: statements.map(({ values }): KeyValue[] => values) }
+  return { text: statements[0]!.text, each: statements.map(({ values }) => values) }
 }
 
 const jsonOrNull = (node: object | null) => (node === null ? null : JSON.stringify(node))
