@@ -59,7 +59,7 @@ export type Mutation<Result = void> = Generator<Write, Result, readonly Row[][]>
 export type Write = StatementWrite | RowWrite
 
 /** A statement of a mutation, which reads, changes or deletes rows. */
-type StatementWrite = (StatementOnce<Cell> | StatementOfEach<Cell>) & {
+export type StatementWrite = (StatementOnce<Cell> | StatementOfEach<Cell>) & {
   /** The table from which it deletes rows, if deleted rows are counted: the statement returns a row for each. */
   deletesFrom?: Table
 }

@@ -9,8 +9,8 @@ import {
   type Level,
 } from '../../domain/series-levels.ts'
 import { builtSeriesTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
-import { readBuiltSeries } from '../queries/built-series.ts'
-import { type MarketSeries, readEnds } from '../queries/counted-points.ts'
+import { readBuiltSeries } from '../queries/series/built-series.ts'
+import { type MarketSeries, readEnds } from '../queries/series/counted-points.ts'
 import { asMutation, type Mutation, type Write } from '../queries-protocol.ts'
 import { type BucketRow, CHUNK_BUCKETS, levelKey, type RangeBuckets, rangeBuckets } from './range-buckets.ts'
 

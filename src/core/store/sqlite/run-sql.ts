@@ -1,11 +1,11 @@
 import type { KeyValue, Row } from '../../model/resource.ts'
 import type { Cell, TableRow } from '../../model/table.ts'
-import type { Query } from '../queries-protocol.ts'
 import {
   countPairs,
   type GainedRows,
   gain,
   type Mutation,
+  type Query,
   valueLists,
   type Write,
 } from '../queries-protocol.ts'

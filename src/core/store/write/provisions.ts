@@ -1,7 +1,7 @@
 import { type EventPosition, hasBlock } from '../../domain/event-position.ts'
 import type { RowOf } from '../../model/table.ts'
 import { LIVE_STATUSES, type provisionTable } from '../../resources/liquidity-providers/table.ts'
-import { positionOf } from '../queries/positioned-rows.ts'
+import { positionOf } from '../queries/unseen/positioned-rows.ts'
 import { type Mutation, readEach } from '../queries-protocol.ts'
 import { latest, type Party, partyOf } from './provider-moves.ts'
 

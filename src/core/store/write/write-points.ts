@@ -9,7 +9,7 @@ import {
 } from '../../resources/funding-period-data-points/table.ts'
 import type { SeriesBuilder } from '../charts/series-builder.ts'
 import { markStale } from '../charts/stale-series.ts'
-import type { MarketSeries } from '../queries/counted-points.ts'
+import type { MarketSeries } from '../queries/series/counted-points.ts'
 import { type Mutation, runTogether } from '../queries-protocol.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
 import { periodKey, spansOf } from './point-spans.ts'

@@ -4,7 +4,7 @@ import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
 import { type LiquidityProviderRow, liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
 import { providerListTable, providerTable } from '../../resources/liquidity-providers/table.ts'
-import { positionOf } from '../queries/positioned-rows.ts'
+import { positionOf } from '../queries/unseen/positioned-rows.ts'
 import { type Mutation, readEach } from '../queries-protocol.ts'
 import { latest, type ProviderMoves, partyOf } from './provider-moves.ts'
 

@@ -1,7 +1,7 @@
 import { hasBlock, isBefore } from '../../domain/event-position.ts'
 import type { RowOf } from '../../model/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
-import { positionOf } from '../queries/positioned-rows.ts'
+import { positionOf } from '../queries/unseen/positioned-rows.ts'
 import { type Mutation, readEach } from '../queries-protocol.ts'
 import { latest, ProviderMoves, partyOf } from './provider-moves.ts'
 import {
