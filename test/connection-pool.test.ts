@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { ConnectionPool } from '#core/store/postgres/connection-pool'
+import { ConnectionPool } from '#core/store/postgres/connection/connection-pool'
 
 /** How long a shared connection may take for a read before others are opened. */
 const LATE_MS = 10

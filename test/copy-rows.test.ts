@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
 import { boolean, defineTable, integer, text } from '#core/model/table'
-import { connect } from '#core/store/postgres/connection'
-import { copyRows } from '#core/store/postgres/copy-rows'
+import { connect } from '#core/store/postgres/connection/connection'
+import { copyRows } from '#core/store/postgres/rows/copy-rows'
 
 const COPIED = defineTable({
   name: 'copied',

@@ -16,6 +16,7 @@ import { parseDecimal, textOfDecimal } from '#core/domain/decimal'
 import type { MarketEvent } from '#core/events/event'
 import { RESOURCES } from '#core/resources/resources'
 import { exportFolder, type FolderOptions, isWrittenByMarket } from '#service/exports/export-folder'
+import { lockFolder } from '#service/exports/folder-lock'
 import { exportTableOf } from '#service/formats/columns'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
@@ -288,11 +289,20 @@ describe('an export into a folder', () => {
       writeFileSync(notes, text)
       await exportTo(store, folder)
     }
-    // A running process locks the folder, one that has ended does not.
+  })
+
+  test('is refused while another export into it is in progress', async (t) => {
+    const { store, folder } = await filled(t, kind, [10])
+    const unlock = lockFolder(folder)
+    const owner = `process ${process.pid} is exporting to it`
+    const message = `${folder}: ${owner}; wait until it ends, or delete ${folder}.lock if no export is running`
+    await assert.rejects(exportTo(store, folder), { name: 'ExportError', message })
+    unlock()
+    // A killed export has left its number, which belongs to another process now.
     writeFileSync(`${folder}.lock`, String(process.ppid))
-    await assert.rejects(exportTo(store, folder), { message: /process \d+ is exporting to it/ })
-    writeFileSync(`${folder}.lock`, '999999999')
+    writeFileSync(`${folder}.locked`, '')
     await exportTo(store, folder)
+    assert.deepEqual(readdirSync(dirname(folder)), ['all'])
   })
 
   test('accepts only the options that apply to all resources', async (t) => {

@@ -198,7 +198,7 @@ describe('the order of event files', () => {
 
 for (const kind of STORE_KINDS) {
   test(`a failed commit leaves nothing of its batch, and the next one is complete (${kind.name})`, async (t) => {
-    // On a cluster rows are committed before what fails here (store/postgres/cluster.ts).
+    // On a cluster rows are committed before what fails here (store/postgres/cluster/cluster.ts).
     if (kind.name === 'citus') return t.skip('rows on a cluster are committed before the position')
     const stream = fileOf({ height: 2, events: [dataPoint(), marketData(), provision(), checkpoint()] })
     const expected = await dumpOf(t, kind, stream)

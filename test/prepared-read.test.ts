@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
-import { connect, queryRows } from '#core/store/postgres/connection'
+import { connect } from '#core/store/postgres/connection/connection'
+import { AnswerTooLongError } from '#core/store/postgres/connection/prepared-read'
+import { queryRows } from '#core/store/postgres/connection/query-rows'
 import { isConnectionCut } from '#core/store/postgres/errors'
-import { AnswerTooLongError } from '#core/store/postgres/prepared-read'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const VALUES = `

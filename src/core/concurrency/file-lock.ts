@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** SQLite's code for a file that is locked. */
@@ -42,4 +42,40 @@ export function lockFile(path: string): (() => void) | null {
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null
     throw error
   }
+}
+
+/**
+ * As {@link lockFile}, but the file is removed with the lock, so that nothing is left of it. After a kill the file is left,
+ * unlocked.
+ */
+export function lockTemporaryFile(path: string): (() => void) | null {
+  for (;;) {
+    createFile(path)
+    const file = fileId(path)
+    const unlock = lockFile(path)
+    if (unlock === null) return null
+    if (file !== null && file === fileId(path)) {
+      return () => {
+        rmSync(path, { force: true })
+        unlock()
+      }
+    }
+    // Its last owner has removed it meanwhile. Others would not see the lock of a file without a name.
+    unlock()
+  }
+}
+
+/** Creates an empty file, unless it exists: to close an existing one would release the locks of this process on it. */
+function createFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** The identity of the file with a path; null if there is none. */
+function fileId(path: string): string | null {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}`
 }

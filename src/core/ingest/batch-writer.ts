@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import type { Block } from '../blocks/block.ts'
 import { projectBlock } from '../blocks/project-block.ts'
 import type { Coverage } from '../domain/coverage.ts'
@@ -70,7 +70,7 @@ export class BatchWriter {
   async commitIfDue(source: { readonly coverage: Coverage | null }): Promise<void> {
     const coverage = this.isDue() ? source.coverage : null
     if (coverage !== null) await this.#startCommit(coverage)
-    if (this.#isUnderWay) await nextTurn()
+    if (this.#isUnderWay) await nextRound()
   }
 
   /** Commits the collected rows with the resulting `coverage`, and waits for the commit. */

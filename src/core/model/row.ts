@@ -4,7 +4,7 @@ export type KeyType = 'int64' | 'uint64' | 'source' | 'id' | 'text'
 /** A value of a key or a filter: integers as bigint, ids and hashes as text. */
 export type KeyValue = bigint | string
 
-/** The identity of a row, and its place in the order: the values of the resource's key columns. */
+/** The identity of a row, by which lists are ordered: the values of the resource's key columns. */
 export type Key = readonly KeyValue[]
 
 /** Which of two keys comes first: below 0, 0 or above. */

@@ -73,10 +73,10 @@ export type Table<Row extends TableRow = TableRow> = {
   /** Whether the rows of an incomplete block are deleted when the complete block arrives. */
   goesWithBlock?: true
   /**
-   * What else follows from its rows, so that they are not merely written and pruned row by row: `series`, with spans and
-   * charts of each market and source; `providers`, whose rows show the parties that they name.
+   * What changes together with its rows, which are therefore not merely written and pruned row by row: `series`, the spans
+   * and charts of each market and source; `providers`, the rows of the parties that its rows name.
    */
-  follows?: 'series' | 'providers'
+  alsoChanges?: 'series' | 'providers'
   /** Whether a row may come from another market: a commit that writes it may change the lists of both. */
   movesBetweenMarkets?: true
   /**

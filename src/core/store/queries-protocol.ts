@@ -5,6 +5,8 @@ import type { Cell, Table, TableRow } from '../model/table.ts'
  * SQL that is the same on SQLite and PostgreSQL is written once, as generators that know no database: they yield what is to
  * be run and receive the rows. An engine answers them (`sqlite/run-sql.ts`, `postgres/run-sql.ts`).
  *
+ * `values` are those of the placeholders `$1`, `$2`, ... in this order; `each` has several lists of them.
+ *
  *   a query, in one snapshot                        the engine
  *     rows = yield { text, values }            ->   runs the statement
  *                                              <-   its rows
@@ -13,8 +15,10 @@ import type { Cell, Table, TableRow } from '../model/table.ts'
  *     return result                            ->   gives it to the caller of `read` (`store.ts`)
  *
  *   a mutation, in one transaction                  the engine
- *     [as, bs] = yield { text, values: [a, b] } ->  runs the statement with the values a, and with b
- *                                              <-   the rows of a, and those of b
+ *     [rows] = yield { text, values }          ->   runs the statement
+ *                                              <-   its rows
+ *     [as, bs] = yield { text, each: [a, b] }  ->   runs it with the values a, and with b
+ *                                              <-   the rows of a, and those of b, in a list each
  *     yield { table, rows }                    ->   writes the rows; of two with one key, the table's rules decide
  *                                              <-   nothing
  *     [counts] = yield { table, rows, countNewBy: ['market', 'source'] }
@@ -22,44 +26,40 @@ import type { Cell, Table, TableRow } from '../model/table.ts'
  *                                              <-   how many rows were new, for each market and source
  *     return result                            ->   commits, or goes on with the transaction
  *
- * A mutation runs a query in its transaction by `yield* asMutation(query)`. Placeholders are `$1`, `$2`, ...
+ * A mutation runs a query in its transaction by `yield* asMutation(query)`.
  */
 
 /** A statement with the placeholders `$1`, `$2`, ... and their values. */
-export type Statement = { text: string; values: KeyValue[] }
+export type Statement = { text: string; values: readonly KeyValue[] }
 
-/** As {@link Statement}; without values if it has no placeholders. */
-export type StatementOnce = { text: string; values?: KeyValue[] }
+/** A statement that runs once; without values if it has no placeholders. */
+export type StatementOnce<Value extends Cell = KeyValue> = { text: string; values?: readonly Value[] }
 
 /** A statement that runs once for each of several lists of values. */
-type StatementOfEach = { text: string; each: readonly KeyValue[][] }
+type StatementOfEach<Value extends Cell = KeyValue> = {
+  text: string
+  each: readonly (readonly Value[])[]
+}
 
-/** The lists of values with which a statement runs. */
-export const valueLists = (statement: StatementOnce | StatementOfEach): readonly KeyValue[][] =>
-  'each' in statement ? statement.each : [statement.values ?? []]
+/** The lists of values with which a statement runs, one after another. */
+export const valueLists = <Value extends Cell>(
+  statement: StatementOnce<Value> | StatementOfEach<Value>,
+): readonly (readonly Value[])[] => ('each' in statement ? statement.each : [statement.values ?? []])
 
-/**
- * Statements in one snapshot, and a result. It receives the rows of each statement, and those of all lists of values in one
- * list if a statement runs once for each.
- */
+/** Statements in one snapshot, and a result. It receives the rows of each statement, however often that runs, in one list. */
 export type Query<Result> = Generator<StatementOnce | StatementOfEach, Result, Row[]>
 
 /**
- * Writes in one transaction, and a result. It receives the rows of each write: a statement's as one list for each of its
- * lists of values.
+ * Writes in one transaction, and a result. It receives the rows of each write: those of a statement in a list for each time
+ * that it runs.
  */
 export type Mutation<Result = void> = Generator<Write, Result, readonly Row[][]>
 
 /** A write of a mutation: a statement, or rows of a table. */
 export type Write = StatementWrite | RowWrite
 
-/** The values of a statement's placeholders, `$1` first. */
-export type Values = readonly Cell[]
-
-/** A statement that runs once for each of several lists of values. */
-type StatementWrite = {
-  text: string
-  values: readonly Values[]
+/** A statement of a mutation, which reads, changes or deletes rows. */
+export type StatementWrite = (StatementOnce<Cell> | StatementOfEach<Cell>) & {
   /** The table from which it deletes rows, if deleted rows are counted: the statement returns a row for each. */
   deletesFrom?: Table
 }
@@ -91,10 +91,20 @@ export function gain(gained: GainedRows, { name }: Table, rows: number): void {
 export function* asMutation<Result>(query: Query<Result>): Mutation<Result> {
   let step = query.next()
   while (!step.done) {
-    const rows = yield { text: step.value.text, values: valueLists(step.value) }
+    const rows = yield step.value
     step = query.next(rows.flat())
   }
   return step.value
+}
+
+/** Runs a statement for each of several items, with its values. Returns each item with its rows. */
+export function* readEach<Item>(
+  text: string,
+  items: readonly Item[],
+  valuesOf: (item: Item) => readonly Cell[],
+): Mutation<[item: Item, rows: readonly Row[]][]> {
+  const rows = yield { text, each: items.map(valuesOf) }
+  return items.map((item, at) => [item, rows[at]!])
 }
 
 /**
@@ -112,7 +122,7 @@ export function* runTogether(all: readonly Mutation[]): Mutation {
       let at = 0
       for (const member of group) {
         const write = member.step.value as Write
-        const count = 'text' in write ? write.values.length : 0
+        const count = 'text' in write ? valueLists(write).length : 0
         member.step = member.mutation.next(results.slice(at, at + count))
         at += count
       }
@@ -126,7 +136,7 @@ const kindOf = (write: Write): unknown => ('text' in write ? write.text : write.
 function joinWrites(writes: readonly Write[]): Write {
   const [first] = writes as [Write]
   if ('text' in first) {
-    return { text: first.text, values: writes.flatMap((write) => ('text' in write ? write.values : [])) }
+    return { text: first.text, each: writes.flatMap((write) => ('text' in write ? valueLists(write) : [])) }
   }
   if (first.countNewBy !== undefined) throw new TypeError('rows that are counted stand alone')
   return { ...first, rows: writes.flatMap((write) => ('text' in write ? [] : write.rows)) }

@@ -59,7 +59,7 @@ export function* completeUpgrade(
   onNotice: (message: string) => void,
 ): Mutation {
   const added = STORED.filter(({ tables }) => version !== 0 && versionOfTable(schema, tables[0]!) > version)
-  yield { text: NOTE_SINCE, values: added.map(({ name }) => [name]) }
+  yield { text: NOTE_SINCE, each: added.map(({ name }) => [name]) }
   if (computesSeries(schema, version)) yield* upgradeSeries(onNotice)
 }
 

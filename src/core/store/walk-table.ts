@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import type { EventPosition } from '../domain/event-position.ts'
 import { keyOfRow, type RowRange } from './schema/ranges.ts'
 import type { Table, TextCell } from './schema/tables.ts'
@@ -29,8 +29,8 @@ export async function* walkTable(
 ): AsyncGenerator<TextCell[][], void, undefined> {
   let from = after
   for (;;) {
-    // SQLite answers synchronously: other work, such as a signal, gets its turn here.
-    await nextTurn()
+    // SQLite answers synchronously: other work, such as that of a signal, runs here.
+    await nextRound()
     signal?.throwIfAborted()
     const rows = await reader.read(table, { after: from, upTo }, WALK_CHUNK_ROWS)
     yield rows

@@ -30,8 +30,8 @@ export type CachedAnswer = {
   version: StoreVersion
 }
 
-/** A cached answer, and the block at which the store would give it. */
-export type FoundAnswer = { answer: CachedAnswer; at: StoreHead }
+/** A cached answer that the store would also give now, and its head now. */
+export type CurrentAnswer = { answer: CachedAnswer; storeHead: StoreHead }
 
 /**
  * The answers that were requested last, up to a number of bytes, ready to be sent again until a commit changes rows that they
@@ -66,12 +66,12 @@ export class AnswerCache {
   }
 
   /** The answer, if it is the one that the store would give; null if it is not. */
-  async find(key: string): Promise<FoundAnswer | null> {
+  async find(key: string): Promise<CurrentAnswer | null> {
     return this.#findIn(key, await this.#refreshes.fresh())
   }
 
   /** As {@link AnswerCache.find}, if the store was checked just now; null if it must be checked. */
-  findAtOnce(key: string): FoundAnswer | null {
+  findAtOnce(key: string): CurrentAnswer | null {
     if (this.#state === null) return null
     const recent = this.#reader.recentFreshness?.(this.#state.version) ?? null
     return recent === null ? null : this.#findIn(key, recent)
@@ -88,11 +88,11 @@ export class AnswerCache {
     this.#answers.set(key, cached)
   }
 
-  #findIn(key: string, { storeHead, version }: Freshness): FoundAnswer | null {
+  #findIn(key: string, { storeHead, version }: Freshness): CurrentAnswer | null {
     const answer = this.#answers.get(key)
     // It may have been read from a later commit than the last refresh has seen.
     if (answer === undefined || storeHead === null || answer.version.version > version.version) return null
-    return { answer, at: storeHead }
+    return { answer, storeHead }
   }
 
   /**

@@ -4,7 +4,7 @@ import type { ClientConnection, Closing, Queue } from '../http/clients/queue.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { Metrics } from '../metrics.ts'
 import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/question.ts'
-import type { AnswerCache, CachedAnswer, FoundAnswer } from './answer-cache.ts'
+import type { AnswerCache, CachedAnswer, CurrentAnswer } from './answer-cache.ts'
 import type { Renderer } from './renderer.ts'
 
 /**
@@ -64,47 +64,42 @@ export class Answers {
   }
 
   /**
-   * Answers a question, from the cache, at once if possible; otherwise renders it in its queue and caches it. Returns nothing if
-   * the answer has been sent.
+   * Answers a question, from the cache if possible; otherwise renders it in its queue and caches it. Returns nothing if the
+   * answer has been sent at once, otherwise the end of the answer.
    *
    * Rejects with `ApiError` (http/errors.ts) for a refused request, and with the fault that keeps the store from being read.
    */
   answer<Checked>(question: Question<Checked>, request: AnswerRequest<Checked>): Promise<void> | undefined {
-    const isSent = this.#sendIfCached(request)
-    return isSent === true ? undefined : this.#answerUnlessSent(question, request, isSent)
+    return this.#sendAtOnce(request) ? undefined : this.#answerLater(question, request)
   }
 
-  /** Sends the cached answer if there is one, at once if the state of the store is known. Returns, or resolves with, whether it did. */
-  #sendIfCached(request: AnswerRequest<unknown>): boolean | Promise<boolean> {
-    const cache = this.#cache
-    if (cache === null || !cache.has(request.key)) return false
-    const current = cache.findAtOnce(request.key)
-    if (current !== null) return this.#sendCached(request, current)
-    return (
-      cache
-        .find(request.key)
-        // The rendering that follows reports faults of the store.
-        .catch(() => null)
-        .then((later) => later !== null && this.#sendCached(request, later))
-    )
-  }
-
-  #sendCached(request: AnswerRequest<unknown>, { answer, at }: FoundAnswer): true {
-    this.#fromMemory.inc()
-    request.sendCached(answer, at)
-    return true
-  }
-
-  async #answerUnlessSent<Checked>(
-    question: Question<Checked>,
-    request: AnswerRequest<Checked>,
-    isSent: boolean | Promise<boolean>,
-  ): Promise<void> {
-    if (await isSent) return
+  async #answerLater<Checked>(question: Question<Checked>, request: AnswerRequest<Checked>): Promise<void> {
+    if (await this.#sendIfCurrent(request)) return
     const checked = request.check()
     const queue = this.#queues[question.workload(checked).queue]
     const work = () => this.#renderAndSend(question, request, checked)
     return queue.run(work, request.address, request.connection)
+  }
+
+  /** Sends the cached answer if there is one and it is known to be current. Returns whether it did. */
+  #sendAtOnce(request: AnswerRequest<unknown>): boolean {
+    return this.#send(request, this.#cache?.findAtOnce(request.key) ?? null)
+  }
+
+  /** As {@link Answers.#sendAtOnce}, but asks the store whether the answer is current. */
+  async #sendIfCurrent(request: AnswerRequest<unknown>): Promise<boolean> {
+    const cache = this.#cache
+    if (cache === null || !cache.has(request.key)) return false
+    // The rendering that follows reports faults of the store.
+    return this.#send(request, await cache.find(request.key).catch(() => null))
+  }
+
+  /** Sends a cached answer; returns whether there is one. */
+  #send(request: AnswerRequest<unknown>, cached: CurrentAnswer | null): boolean {
+    if (cached === null) return false
+    this.#fromMemory.inc()
+    request.sendCached(cached.answer, cached.storeHead)
+    return true
   }
 
   async #renderAndSend<Checked>(
@@ -113,7 +108,7 @@ export class Answers {
     checked: Checked,
   ): Promise<void> {
     // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
-    if (await this.#sendIfCached(request)) return
+    if (this.#sendAtOnce(request) || (await this.#sendIfCurrent(request))) return
     const rendered = await this.#renderer.render(question, checked, request.form)
     if (rendered === null) throw emptyStore()
     if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)

@@ -1,36 +1,35 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lockTemporaryFile } from '#core/concurrency/file-lock'
 import { ExportError } from '../formats/export-error.ts'
 
 /**
- * Locks a folder against other exports, by a file beside it, until the lock is released. The lock of a process that has
- * ended is ignored.
+ * Locks a folder against other exports, by a file beside it, until the lock is released or this process ends in whatever way.
+ * A second file, `FOLDER.lock`, has the number of this process, for people; a killed process leaves both, unlocked.
  *
- * @throws {ExportError} if another process holds it.
+ * @returns the function that releases the lock
+ *
+ * @throws {ExportError} if another export has locked the folder.
  */
 export function lockFolder(folder: string): () => void {
-  const path = `${folder}.lock`
-  for (;;) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: 'wx' })
-      return () => rmSync(path, { force: true })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    const holder = Number(readFileSync(path, 'utf8'))
-    if (isRunning(holder))
-      throw new ExportError(
-        `${folder}: process ${holder} is exporting to it; wait until it ends, or delete ${path} if no export is running`,
-      )
-    rmSync(path, { force: true })
+  const ownerFile = `${folder}.lock`
+  const unlock = lockTemporaryFile(`${folder}.locked`)
+  if (unlock === null) {
+    throw new ExportError(
+      `${folder}: ${ownerIn(ownerFile)} is exporting to it; wait until it ends, or delete ${ownerFile} if no export is running`,
+    )
+  }
+  writeFileSync(ownerFile, String(process.pid))
+  return () => {
+    rmSync(ownerFile, { force: true })
+    unlock()
   }
 }
 
-function isRunning(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false
+function ownerIn(ownerFile: string): string {
   try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return `process ${readFileSync(ownerFile, 'utf8')}`
+  } catch {
+    // It has just locked the folder, or is about to release it.
+    return 'another process'
   }
 }

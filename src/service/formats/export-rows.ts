@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import { type Key, keyOf, type Resource, type Row, type Selection } from '#core/model/resource'
 import { decodeCursor, encodeCursor } from '#core/resources/cursor'
 import { decodeMarketCursor, encodeMarketCursor } from '#core/resources/market-cursor'
 import { cursorsOf } from '#core/store/pages/edges'
 import type { LineCursors, Lines } from '#core/store/pages/page'
-import { readNextMarket } from '#core/store/queries/exports'
+import { readNextMarket } from '#core/store/queries/next-market'
 import type { Snapshot } from '#core/store/store'
 
 /** Rows read at a time: few enough that other work waits for milliseconds only. */
@@ -72,7 +72,7 @@ export async function* exportLines(
   for await (const part of marketQueries(query, source)) {
     let { cursor } = part
     for (;;) {
-      await nextTurn()
+      await nextRound()
       signal?.throwIfAborted()
       const lines = await source.lines({ ...part, cursor, limit: EXPORT_CHUNK_ROWS, cursors })
       // Before the memory is used for other lines.
@@ -136,7 +136,7 @@ async function* selectedRows(
 ): AsyncGenerator<ExportedRow[], void, undefined> {
   let from = cursor
   for (;;) {
-    await nextTurn()
+    await nextRound()
     signal?.throwIfAborted()
     const query = { resource, selection, descending, cursor: from, limit: EXPORT_CHUNK_ROWS }
     const { rows, more } = await source.page(query)

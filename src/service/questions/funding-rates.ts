@@ -2,7 +2,11 @@ import { INTERVALS } from '#core/domain/intervals'
 import type { Resource } from '#core/model/resource'
 import { textCursor } from '#core/model/text-cursor'
 import { marketSummaries } from '#core/resources/market-summaries'
-import { type FundingRatesQuery, MAX_RATE_BUCKETS, readFundingRates } from '#core/store/queries/funding-rates'
+import {
+  type FundingRatesQuery,
+  MAX_RATE_BUCKETS,
+  readFundingRates,
+} from '#core/store/queries/periods/funding-rates'
 import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { listOf, named, objectOf, pageSchema, valueSchema } from './node-schemas.ts'
 import { pageBody } from './page-body.ts'

@@ -1,5 +1,5 @@
 import { marketSummaries } from '#core/resources/market-summaries'
-import { MarketSummaries } from '#core/store/queries/market-summaries'
+import { MarketSummaries } from '#core/store/queries/summaries/market-summaries'
 import type { Reader } from '#core/store/store'
 import { exportTableOf } from '../formats/columns.ts'
 import { type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'

@@ -1,6 +1,6 @@
 import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
-import { type PositionFundingQuery, readPositionFunding } from '#core/store/queries/position-funding'
+import { type PositionFundingQuery, readPositionFunding } from '#core/store/queries/periods/position-funding'
 import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf, MAX_FILE_ROWS } from './csv-file.ts'
 import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'

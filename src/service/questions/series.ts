@@ -4,7 +4,12 @@ import type { Summary } from '#core/domain/series'
 import { count } from '#core/domain/words'
 import { filterOf } from '#core/model/filters'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { MAX_TOUCHED_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/queries/series'
+import {
+  MAX_TOUCHED_BUCKETS,
+  readSeries,
+  type Series,
+  type SeriesQuery,
+} from '#core/store/queries/series/series'
 import { invalidParameter } from '../http/errors.ts'
 import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { listOf, named, objectOf, valueSchema } from './node-schemas.ts'

@@ -4,7 +4,7 @@ import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
 import { MAX_GAPS, type PositionRange, type Unseen } from '#core/domain/unseen'
 import { fingerprintOf } from '#core/model/fingerprint'
 import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resource'
-import { idColumns } from '#core/store/queries/positioned-rows'
+import { idColumns } from '#core/store/queries/unseen/positioned-rows'
 
 /*
  * A stream's cursor encodes what a follower has not received (domain/unseen.ts). Its parts are joined by `_`, numbers are in

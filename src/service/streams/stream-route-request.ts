@@ -4,7 +4,7 @@ import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resou
 import { decodeCursor } from '#core/resources/cursor'
 import { decodeMarketCursor } from '#core/resources/market-cursor'
 import type { StoreHead } from '#core/store/pages/page'
-import { readPosition } from '#core/store/queries/unseen-rows'
+import { readPosition } from '#core/store/queries/unseen/unseen-rows'
 import type { Reader } from '#core/store/store'
 import { emptyStore, invalidPagination } from '../http/errors.ts'
 import { selectionOf } from '../questions/page-request.ts'

@@ -3,7 +3,7 @@ import { singleFlight } from '#core/concurrency/single-flight'
 import { nodeWriter } from '#core/model/node-json'
 import type { Row } from '#core/model/resource'
 import { marketSummaries } from '#core/resources/market-summaries'
-import type { ChangedSummaries } from '#core/store/queries/market-summaries'
+import type { ChangedSummaries } from '#core/store/queries/summaries/market-summaries'
 import { allDrained, COMMENT, type Follower, LAG_WAIT_MS, MAX_PIECE_BYTES, sendToAll } from './follower.ts'
 import type { Feed } from './hub.ts'
 

@@ -10,7 +10,7 @@ import type { Resource } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { StoreError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
-import { isKnownMarket } from '#core/store/queries/ids'
+import { isStoredMarket } from '#core/store/queries/ids'
 import { readStore, withSnapshot } from '#core/store/read-store'
 import type { Snapshot, Store } from '#core/store/store'
 import { exportQuery, fullExportParametersOf, fullExportQuery } from '#service/exports/export-query'
@@ -233,7 +233,7 @@ function queryOfOptions(
 async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string> {
   const { resource, selection } = query
   const { marketId } = selection
-  if (marketId !== undefined && !(await readStore(store, () => isKnownMarket(marketId)))) {
+  if (marketId !== undefined && !(await readStore(store, () => isStoredMarket(marketId)))) {
     throw new StoreError(
       `${store.name}: market ${marketId} is unknown; lyra status lists the markets of the store`,
     )

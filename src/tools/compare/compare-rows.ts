@@ -79,6 +79,6 @@ export function describePair(
       .join(', ')
   }
   const row = (a ?? b)!
-  const place = 'event_index' in row ? ` (block ${row.height}, event ${row.event_index})` : ''
-  return `only ${a === null ? inB : inA}${place}`
+  const position = 'event_index' in row ? ` (block ${row.height}, event ${row.event_index})` : ''
+  return `only ${a === null ? inB : inA}${position}`
 }

@@ -119,12 +119,14 @@ export class SortingDatabase {
     const columns = Array.from({ length: width }, (_, column) => `c${column}`).join(', ')
     this.#database.exec(`
       create table if not exists "${table}" (
-        height integer, place integer, ${columns}, primary key (height, place)
+        height integer, ordinal integer, ${columns}, primary key (height, ordinal)
       ) without rowid;
       delete from "${table}";
     `)
     const insert = this.#database.prepare(`insert into "${table}" values (?, ?${', ?'.repeat(width)})`)
-    const select = this.#database.prepare(`select height, ${columns} from "${table}" order by height, place`)
+    const select = this.#database.prepare(
+      `select height, ${columns} from "${table}" order by height, ordinal`,
+    )
     select.setReturnArrays(true)
     let count = 0
     // Rows of one block are mostly adjacent.

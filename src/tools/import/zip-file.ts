@@ -183,12 +183,12 @@ async function* readEntry(
  */
 async function dataStart(file: FileHandle, entry: ZipEntry): Promise<number> {
   const { size } = await file.stat()
-  const { offset: place, compressedSize } = entry
-  if (place + LOCAL_HEADER_BYTES > size) throw new Error('it begins after the end of the file')
+  const { offset, compressedSize } = entry
+  if (offset + LOCAL_HEADER_BYTES > size) throw new Error('it begins after the end of the file')
   const header = Buffer.alloc(LOCAL_HEADER_BYTES)
-  await file.read(header, 0, header.length, place)
+  await file.read(header, 0, header.length, offset)
   if (header.readUInt32LE(0) !== LOCAL_HEADER) throw new Error('no entry begins where its directory says')
-  const start = place + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28)
+  const start = offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28)
   if (start + compressedSize > size) throw new Error('it ends after the end of the file')
   return start
 }

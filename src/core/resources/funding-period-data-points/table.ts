@@ -28,7 +28,7 @@ export const dataPointTable = defineTable({
     ...positionColumns,
   },
   key: ['market', 'source', 'timestamp', 'seq'],
-  follows: 'series',
+  alsoChanges: 'series',
   distribution: 'market',
 })
 

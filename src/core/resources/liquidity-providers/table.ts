@@ -26,7 +26,7 @@ export const provisionTable = defineTable({
   },
   key: ['provision_id'],
   distribution: 'everywhere',
-  follows: 'providers',
+  alsoChanges: 'providers',
   movesBetweenMarkets: true,
 })
 

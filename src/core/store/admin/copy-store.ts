@@ -120,7 +120,7 @@ export async function replaceRows(
 ): Promise<void> {
   const { where, values } = rangeClauses(table, range)
   await target.write(function* () {
-    yield { text: `delete from ${table.name} ${where}`, values: [values] }
+    yield { text: `delete from ${table.name} ${where}`, values }
     yield { table, rows: rows.map((row) => rowOf(table, row)), areNew: true }
     // Deleted rows count too.
     return rows.length + 1

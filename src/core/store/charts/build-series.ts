@@ -9,8 +9,8 @@ import {
   type Level,
 } from '../../domain/series-levels.ts'
 import { builtSeriesTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
-import { readBuiltSeries } from '../queries/built-series.ts'
-import { type MarketSeries, readEnds } from '../queries/counted-points.ts'
+import { readBuiltSeries } from '../queries/series/built-series.ts'
+import { type MarketSeries, readEnds } from '../queries/series/counted-points.ts'
 import { asMutation, type Mutation, type Write } from '../queries-protocol.ts'
 import { type BucketRow, CHUNK_BUCKETS, levelKey, type RangeBuckets, rangeBuckets } from './range-buckets.ts'
 
@@ -29,7 +29,7 @@ const DELETE_MARK = `
  * changes nothing.
  */
 export function lockSeries({ market, source }: MarketSeries): Write {
-  return { text: LOCK_SERIES, values: [[market, source]] }
+  return { text: LOCK_SERIES, values: [market, source] }
 }
 
 /**
@@ -61,12 +61,12 @@ function* buildUpTo(series: MarketSeries, closed: bigint, onPoint = () => {}): M
   // Shortest first, because longer buckets are calculated from the stored shorter ones.
   for (const level of LEVELS) {
     for (const range of closedRanges(level, changed, to)) {
-      yield { text: DELETE_BUCKETS, values: [[...levelKey(series, level), range.from, range.to]] }
+      yield { text: DELETE_BUCKETS, values: [...levelKey(series, level), range.from, range.to] }
       yield* writeBuckets(rangeBuckets(series, level, range, onPoint))
     }
   }
   yield { table: builtSeriesTable, rows: [{ market, source: Number(source), made_to: to }] }
-  yield { text: DELETE_MARK, values: built.marks.map((id) => [market, source, id]) }
+  yield { text: DELETE_MARK, each: built.marks.map((id) => [market, source, id]) }
   return to
 }
 

@@ -13,7 +13,7 @@ import { type BucketRange, baseAt, type Level } from '../../domain/series-levels
 import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
 import type { seriesTable } from '../../resources/funding-period-data-points/table.ts'
-import { CountedPoints, type MarketSeries } from '../queries/counted-points.ts'
+import { CountedPoints, type MarketSeries } from '../queries/series/counted-points.ts'
 import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 

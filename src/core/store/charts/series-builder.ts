@@ -1,8 +1,8 @@
 import { MAX_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
 import { builtSeriesTable } from '../../resources/funding-period-data-points/table.ts'
-import type { MarketSeries } from '../queries/counted-points.ts'
 import { readMarketNumbers } from '../queries/ids.ts'
+import type { MarketSeries } from '../queries/series/counted-points.ts'
 import type { Query } from '../queries-protocol.ts'
 import { asMutation, type Mutation, runTogether } from '../queries-protocol.ts'
 import { buildToLastPoint } from './build-series.ts'
@@ -178,7 +178,7 @@ const READ_BUILT_TO = `
  * Reads the state of series. A series without a row gets one: other transactions that change the series' points lock it.
  */
 function* readStates(allSeries: readonly MarketSeries[]): Mutation<SeriesState[]> {
-  const storedStates = yield { text: READ_BUILT_TO, values: allSeries.map(seriesValues) }
+  const storedStates = yield { text: READ_BUILT_TO, each: allSeries.map(seriesValues) }
   const states = allSeries.map((series, index): SeriesState => {
     const [builtTo, staleRanges] = storedStates[index]![0] ?? []
     return {
@@ -200,7 +200,7 @@ function* readStates(allSeries: readonly MarketSeries[]): Mutation<SeriesState[]
   }
   const counts = yield {
     text: COUNT_POINTS,
-    values: states.map(({ series, builtTo }) => [
+    each: states.map(({ series, builtTo }) => [
       ...seriesValues(series),
       nearestInt64(builtTo * BASE.nanoseconds),
       MAX_INT64,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { nearestInt64 } from '../../domain/integers.ts'
 import { BASE, type BucketRange, baseAt, bucketRanges } from '../../domain/series-levels.ts'
 import { seriesStaleTable } from '../../resources/funding-period-data-points/table.ts'
-import type { MarketSeries } from '../queries/counted-points.ts'
+import type { MarketSeries } from '../queries/series/counted-points.ts'
 import type { Mutation } from '../queries-protocol.ts'
 
 /** Changes are joined to one range if no more buckets than this are between them. */
@@ -44,7 +44,7 @@ export function* markStale(
   }
   const counts = yield {
     text: COUNT_POINTS,
-    values: stale.map(({ from, to }) => [
+    each: stale.map(({ from, to }) => [
       market,
       source,
       nearestInt64(from * BASE.nanoseconds),

@@ -1,6 +1,6 @@
 import { count } from '../../domain/words.ts'
-import { SOURCE_NUMBERS } from '../queries/counted-points.ts'
 import { readMarketNumbers } from '../queries/ids.ts'
+import { SOURCE_NUMBERS } from '../queries/series/counted-points.ts'
 import { asMutation, type Mutation } from '../queries-protocol.ts'
 import { buildToLastPoint } from './build-series.ts'
 

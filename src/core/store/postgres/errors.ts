@@ -77,7 +77,8 @@ const NO_ENCRYPTION = /pg_hba\.conf.*(?:no encryption|SSL off)/
 /** The driver's message if the server asks for a password and there is none. */
 const NO_PASSWORD = /client password must be a string/
 
-const SQLSTATE_CAUSES: Record<string, string> = {
+/** Causes by SQLSTATE, its first two characters, or the system's code. */
+const CAUSES: Record<string, string> = {
   '3D': 'there is no such database',
   '53100': "the server's disk is full",
   '53300': 'the server has too many connections',
@@ -171,23 +172,26 @@ export function explainPostgresError(name: string, error: unknown): Error {
   if (error instanceof StoreError) return error
   const { code, message } = error as PostgresError
   if (code === undefined && !LOST.test(message)) return error as Error
-  const known = code ?? (CUT.test(message) ? 'ECONNRESET' : 'ETIMEDOUT')
-  const cause = NO_PASSWORD.test(message)
-    ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
-    : known === '42501'
-      ? deniedCause(message)
-      : known.startsWith('28')
-        ? rejectedCause(message)
-        : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
-  const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
-  const isDamaged = DAMAGE.includes(code ?? '')
-  const Kind = isRefused
-    ? StoreRefusedError
-    : isDamaged
-      ? StoreDamagedError
-      : isPassing(error)
-        ? StoreAwayError
-        : StoreError
-  return new Kind(`${name}: ${cause ?? message.trim().replaceAll(/\s+/g, ' ')}`, { cause: error })
+  const cause = causeOf(error as PostgresError) ?? message.trim().replaceAll(/\s+/g, ' ')
+  const Kind = kindOf(error as PostgresError)
+  return new Kind(`${name}: ${cause}`, { cause: error })
+}
+
+/** The cause in this program's words; undefined if only the server's are known. */
+function causeOf({ code, message }: PostgresError): string | undefined {
+  if (NO_PASSWORD.test(message)) {
+    return 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
+  }
+  const state = code ?? (CUT.test(message) ? 'ECONNRESET' : 'ETIMEDOUT')
+  if (state === '42501') return deniedCause(message)
+  if (state.startsWith('28')) return rejectedCause(message)
+  return CAUSES[state] ?? CAUSES[state.slice(0, 2)]
+}
+
+function kindOf(error: PostgresError): typeof StoreError {
+  const { code } = error
+  if (code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))) return StoreRefusedError
+  if (DAMAGE.includes(code ?? '')) return StoreDamagedError
+  return isPassing(error) ? StoreAwayError : StoreError
 }

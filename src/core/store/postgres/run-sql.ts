@@ -1,8 +1,15 @@
 import type { Row } from '../../model/resource.ts'
-import type { Query } from '../queries-protocol.ts'
-import { type GainedRows, gain, type Mutation, valueLists, type Write } from '../queries-protocol.ts'
-import { type Queryable, queryRows } from './connection.ts'
-import { writeRows } from './write-rows.ts'
+import {
+  type GainedRows,
+  gain,
+  type Mutation,
+  type Query,
+  type StatementWrite,
+  valueLists,
+  type Write,
+} from '../queries-protocol.ts'
+import { type Queryable, queryRows } from './connection/query-rows.ts'
+import { RowWriter } from './rows/write-rows.ts'
 
 /** Number of statements sent before the first is answered: waiting for each would take longer than the work. */
 const SENT_AHEAD = 500
@@ -13,57 +20,62 @@ const SENT_AHEAD = 500
  */
 const MAX_ROWS_AHEAD = 40_000
 
+type MutationOptions = {
+  /** Whether the tables are distributed over a cluster (cluster/cluster.ts). */
+  isDistributed?: boolean
+  /** Receives the numbers of new and deleted rows; complete once everything sent is answered. */
+  gained?: GainedRows
+  /** Receives the promises to await before the transaction can be trusted; without it they are all awaited here. */
+  sent?: Promise<unknown>[]
+}
+
 /**
  * Runs a mutation within the caller's transaction, with one statement for each table. It does not wait for a write without
  * an answer before it sends the next one: round trips took longer than the work.
- *
- * @param isDistributed whether the tables are distributed over a cluster (cluster.ts)
- * @param gained counts rows; complete once the promises are fulfilled
- * @param sent receives the promises to await before the transaction can be trusted; without it they are all awaited here
  */
 export async function runPostgresMutation<Result>(
   client: Queryable,
   mutation: Mutation<Result>,
-  isDistributed = false,
-  gained: GainedRows = new Map(),
-  sent?: Promise<unknown>[],
+  { isDistributed = false, gained = new Map(), sent }: MutationOptions = {},
 ): Promise<Result> {
-  const waiting = sent ?? []
+  const rowWriter = new RowWriter(client, isDistributed, gained)
+  const unanswered = sent ?? []
   let rowsAhead = 0
   let step = mutation.next()
   while (!step.done) {
-    const answer = runWrite(client, step.value, isDistributed, gained)
+    const write = step.value
+    const answer = 'text' in write ? runStatement(client, write, gained) : rowWriter.write(write)
     // If several statements fail, the first error counts: after it the server refuses everything.
-    rowsAhead += 'text' in step.value ? 0 : step.value.rows.length
-    if (isAnswered(step.value) || rowsAhead >= MAX_ROWS_AHEAD) {
-      step = mutation.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
+    rowsAhead += 'text' in write ? 0 : write.rows.length
+    if (isAnswered(write) || rowsAhead >= MAX_ROWS_AHEAD) {
+      step = mutation.next((await Promise.all([answer, ...unanswered.splice(0)]))[0])
       rowsAhead = 0
     } else {
       answer.catch(() => {})
-      waiting.push(answer)
+      unanswered.push(answer)
       step = mutation.next([])
     }
   }
-  if (sent === undefined) await Promise.all(waiting)
+  if (sent === undefined) await Promise.all(unanswered)
   return step.value
 }
 
+/** Whether a mutation waits for the answer of a write. */
 const isAnswered = (write: Write) => 'text' in write || write.countNewBy !== undefined
 
-/** Runs one write of a mutation; returns its rows for each list of values, none for rows that are not counted. */
-async function runWrite(
+/** Runs a statement of a mutation; returns its rows for each list of values. */
+async function runStatement(
   client: Queryable,
-  write: Write,
-  isDistributed: boolean,
+  statement: StatementWrite,
   gained: GainedRows,
 ): Promise<Row[][]> {
-  if (!('text' in write)) return writeRows(client, write, isDistributed, gained)
   const results: Row[][] = []
-  for (let at = 0; at < write.values.length; at += SENT_AHEAD) {
-    const lists = write.values.slice(at, at + SENT_AHEAD)
-    results.push(...(await Promise.all(lists.map((values) => queryRows(client, write.text, values)))))
+  const all = valueLists(statement)
+  for (let at = 0; at < all.length; at += SENT_AHEAD) {
+    const lists = all.slice(at, at + SENT_AHEAD)
+    results.push(...(await Promise.all(lists.map((values) => queryRows(client, statement.text, values)))))
   }
-  if (write.deletesFrom !== undefined) gain(gained, write.deletesFrom, -results.flat().length)
+  if (statement.deletesFrom !== undefined) gain(gained, statement.deletesFrom, -results.flat().length)
   return results
 }
 

@@ -3,12 +3,11 @@ import type { Page, PageQuery } from '../pages/page.ts'
 import { readStoreHead } from '../queries/coverage.ts'
 import type { Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, type Queryable, type SessionConfig } from './connection.ts'
+import { connect } from './connection/connection.ts'
+import type { Queryable } from './connection/query-rows.ts'
+import { BEGIN_SNAPSHOT, type SessionConfig } from './connection/session.ts'
 import { explainPostgresError } from './errors.ts'
 import { runPostgresQuery } from './run-sql.ts'
-
-/** Begins a transaction whose statements all see one snapshot. */
-export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
 /**
  * Opens a repeatable-read transaction on a separate connection, until the snapshot is closed.

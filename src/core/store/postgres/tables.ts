@@ -1,8 +1,9 @@
 import { type TableReader, tableReader } from '../table-reader.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, queryRows, writerConfig } from './connection.ts'
+import { connect } from './connection/connection.ts'
+import { queryRows } from './connection/query-rows.ts'
+import { BEGIN_SNAPSHOT, writerConfig } from './connection/session.ts'
 import { withPostgresErrors } from './errors.ts'
-import { BEGIN_SNAPSHOT } from './snapshot.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export async function openPostgresTableReader(address: PostgresAddress): Promise<TableReader> {

@@ -5,10 +5,13 @@ import { EVERY_CHANGE } from '../changes.ts'
 import type { Mutation, Statement } from '../queries-protocol.ts'
 import type { Upkeep } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { commitEverywhere, hasDistributedTables } from './cluster.ts'
-import { connect, queryRows, writeChanges, writerConfig } from './connection.ts'
+import { commitEverywhere, hasDistributedTables } from './cluster/cluster.ts'
+import { connect } from './connection/connection.ts'
+import { queryRows } from './connection/query-rows.ts'
+import { writerConfig } from './connection/session.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withPostgresErrors } from './errors.ts'
 import { runPostgresMutation } from './run-sql.ts'
+import { writeChanges } from './write-changes.ts'
 
 /** How long a transaction waits for rows that a writer has locked, before it releases its own locks, in milliseconds. */
 const ROW_LOCK_WAIT_MS = 200
@@ -55,7 +58,9 @@ class PostgresUpkeep implements Upkeep {
   write(mutation: () => Mutation<number>): Promise<number> {
     return this.#withRetries(async (client) => {
       await client.query('begin')
-      const rows = await runPostgresMutation(client, mutation(), this.#isDistributed)
+      const rows = await runPostgresMutation(client, mutation(), {
+        isDistributed: this.#isDistributed,
+      })
       if (rows > 0 && this.#isDistributed) {
         await commitEverywhere(client)
         await client.query('begin')

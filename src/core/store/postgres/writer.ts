@@ -11,8 +11,17 @@ import type { Writer, WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../write/market-numbers.ts'
 import { writeBatch } from '../write/write-batch.ts'
 import type { PostgresAddress } from './address.ts'
-import { commitEverywhere, hasDistributedTables } from './cluster.ts'
-import { connect, queryRows, writerConfig } from './connection.ts'
+import { commitEverywhere, hasDistributedTables } from './cluster/cluster.ts'
+import {
+  keepUnpublished,
+  publicationOf,
+  publish,
+  publishOthers,
+  publishWaiting,
+} from './cluster/publication.ts'
+import { connect } from './connection/connection.ts'
+import { queryRows } from './connection/query-rows.ts'
+import { writerConfig } from './connection/session.ts'
 import {
   explainPostgresError,
   isConnectionLost,
@@ -20,7 +29,6 @@ import {
   withFreshConnections,
   withPostgresErrors,
 } from './errors.ts'
-import { keepUnpublished, publicationOf, publish, publishOthers, publishWaiting } from './publication.ts'
 import { runPostgresMutation, runPostgresQuery } from './run-sql.ts'
 
 /** The first and the longest wait before work is tried again. */
@@ -160,7 +168,7 @@ class PostgresWriter implements Writer {
   #run(mutation: () => Mutation): Promise<void> {
     return this.#withRetries(async ({ client, isDistributed }) => {
       await client.query('begin')
-      await runPostgresMutation(client, mutation(), isDistributed)
+      await runPostgresMutation(client, mutation(), { isDistributed })
       if (isDistributed) await this.#commitEverywhere(client)
       else await client.query('commit')
     })
@@ -173,7 +181,7 @@ class PostgresWriter implements Writer {
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
     const mutation = writeBatch(batch, this.#markets, this.#builder)
-    await runPostgresMutation(client, mutation, isDistributed, gained, sent)
+    await runPostgresMutation(client, mutation, { isDistributed, gained, sent })
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit has succeeded. Writing the same again is harmless.
     if (before !== undefined && stored?.height !== before?.height && stored?.height !== coverage.height) {

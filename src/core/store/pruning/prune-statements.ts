@@ -2,7 +2,7 @@ import { MIN_INT64 } from '../../domain/integers.ts'
 import type { PointKey } from '../../domain/series.ts'
 import type { KeyValue } from '../../model/resource.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
-import type { MarketSeries } from '../queries/counted-points.ts'
+import type { MarketSeries } from '../queries/series/counted-points.ts'
 import type { Mutation, Statement, Write } from '../queries-protocol.ts'
 import { rangeClauses } from '../schema/ranges.ts'
 import type { PrunedTable } from '../schema/tables.ts'
@@ -17,7 +17,7 @@ import type { PruneBound, RowKey } from './prune-bound.ts'
 const POINT_TABLE = 'funding_period_data_points'
 
 /** Changes nothing, but fails for a user who may not write. */
-export const TRY_TO_WRITE: Write = { text: 'update pruned set id = id where false', values: [[]] }
+export const TRY_TO_WRITE: Write = { text: 'update pruned set id = id where false' }
 
 /** Stores the bound of a deletion, unless the stored bound already reaches further. */
 export function noteBound({ by, before }: PruneBound): Write {
@@ -26,7 +26,7 @@ export function noteBound({ by, before }: PruneBound): Write {
     text: `insert into pruned (id, ${column}) values (1, $1)
       on conflict (id) do update set ${column} = case
         when pruned.${column} > excluded.${column} then pruned.${column} else excluded.${column} end`,
-    values: [[before]],
+    values: [before],
   }
 }
 
@@ -59,7 +59,7 @@ export function deleteRows(
   const range = rangeClauses(table, { after, upTo: last })
   return {
     text: `delete from ${table.name} ${range.where} and ${table.pruned[by]} < ${range.next} returning 1`,
-    values: [[...range.values, before]],
+    values: [...range.values, before],
   }
 }
 
@@ -96,10 +96,10 @@ export function oldPoints(
   const where = `where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
         and ${isOld(by, '$7')} and seq = $8`
   const ends = [...keyAfter(after), last.timestamp, last.seq]
-  const values = seqs.map((seq) => [market, source, ...ends, before, seq])
+  const each = seqs.map((seq) => [market, source, ...ends, before, seq])
   return {
-    read: { text: `select cast(timestamp as text), cast(seq as text) from ${POINT_TABLE} ${where}`, values },
-    delete: { text: `delete from ${POINT_TABLE} ${where}`, values },
+    read: { text: `select cast(timestamp as text), cast(seq as text) from ${POINT_TABLE} ${where}`, each },
+    delete: { text: `delete from ${POINT_TABLE} ${where}`, each },
   }
 }
 
@@ -133,7 +133,7 @@ export function lockSpans({ market }: MarketSeries, first: bigint, last: bigint)
   return {
     text: `update funding_period_spans set points = points
       where market = $1 and first_timestamp <= $2 and last_timestamp >= $3`,
-    values: [[market, last, first]],
+    values: [market, last, first],
   }
 }
 
@@ -148,10 +148,10 @@ export function* shrinkSpans({ market }: MarketSeries, gone: readonly bigint[]):
         first_timestamp = coalesce(${edge('min')}, span.first_timestamp),
         last_timestamp = coalesce(${edge('max')}, span.last_timestamp)
       where market = $1 and seq = $2`,
-    values: [...bySeq].map(([seq, { length }]) => [market, seq, BigInt(length)]),
+    each: [...bySeq].map(([seq, { length }]) => [market, seq, BigInt(length)]),
   }
   yield {
     text: `delete from funding_period_spans as span where market = $1 and seq = $2 and ${edge('min')} is null`,
-    values: [...bySeq.keys()].map((seq) => [market, seq]),
+    each: [...bySeq.keys()].map((seq) => [market, seq]),
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises'
 import { withOpen } from '../../concurrency/with-open.ts'
 import type { PointKey } from '../../domain/series.ts'
 import { BASE } from '../../domain/series-levels.ts'
@@ -6,8 +6,8 @@ import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { buildStaleBuckets, lockSeries } from '../charts/build-series.ts'
 import { markStale } from '../charts/stale-series.ts'
-import { readBuiltSeries } from '../queries/built-series.ts'
-import { type MarketSeries, SOURCE_NUMBERS } from '../queries/counted-points.ts'
+import { readBuiltSeries } from '../queries/series/built-series.ts'
+import { type MarketSeries, SOURCE_NUMBERS } from '../queries/series/counted-points.ts'
 import { asMutation, type Mutation } from '../queries-protocol.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../schema/tables.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
@@ -30,7 +30,7 @@ const PRUNE_CHUNK_ROWS = 1_000
 /** Number of rows that are deleted before their series are built anew. */
 const MOST_STALE = 20_000
 
-/** Minimum wait after a chunk that has deleted rows, so that writers get a turn. */
+/** Minimum wait after a chunk that has deleted rows, so that a writer can commit. */
 const LEAST_WAIT_MS = 5
 
 /** Number of deleted rows by their names in reports: `fundingPeriodDataPoints`. */
@@ -76,7 +76,7 @@ export async function pruneStore(
       })
     }
     for (const table of PRUNED_TABLES) {
-      if (table.follows === 'series') continue
+      if (table.alsoChanges === 'series') continue
       await chunks.prune<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
     }
     for (const [number] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
@@ -89,7 +89,7 @@ export async function pruneStore(
   return chunks.report
 }
 
-/** Prunes chunk after chunk, waits between them so that writers get a turn, and counts the rows. */
+/** Prunes chunk after chunk, waits between them so that a writer can commit, and counts the rows. */
 class PrunedChunks {
   readonly report: PruneReport = Object.fromEntries(PRUNED_TABLES.map(({ counted }) => [counted, 0]))
   readonly #options: PruneOptions
@@ -116,8 +116,8 @@ class PrunedChunks {
       const { rows, last }: PrunedChunk<Key> = await pruneChunk(after)
       after = last
       if (rows === 0) {
-        // SQLite reads at once: signals and others have their turn here.
-        await nextTurn()
+        // SQLite reads synchronously: other work, such as that of a signal, runs here.
+        await nextRound()
         continue
       }
       this.report[counted]! += rows

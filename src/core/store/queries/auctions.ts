@@ -46,8 +46,9 @@ export function* readAuctions({ marketId, start, end }: AuctionsQuery): Query<Au
   if (storeHead === null) return null
   const rows = yield { text: READ_EVENTS, values: [marketId] }
   const isCut = rows.length > MAX_AUCTION_EVENTS
+  const events = rows.slice(0, MAX_AUCTION_EVENTS).reverse()
   const state: Auctions = noAuctions()
-  for (const [leave, time] of rows.slice(0, MAX_AUCTION_EVENTS).reverse()) {
+  for (const [leave, time] of events) {
     // SQLite returns booleans as numbers.
     if (Number(leave) === 1) leaveAuction(state, wholeSecond(BigInt(time!)))
     else enterAuction(state, wholeSecond(BigInt(time!)))
@@ -66,6 +67,6 @@ export function* readAuctions({ marketId, start, end }: AuctionsQuery): Query<Au
       (end === null || auction.start < end) &&
       (start === null || auction.end === null || auction.end > start),
   )
-  const completeFrom = isCut ? wholeSecond(BigInt(rows.at(-2)![1]!)) : 0n
+  const completeFrom = isCut ? wholeSecond(BigInt(events[0]![1]!)) : 0n
   return { storeHead, completeFrom, auctions }
 }

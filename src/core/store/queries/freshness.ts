@@ -35,6 +35,6 @@ function freshnessOf(rows: readonly Row[], since: StoreVersion): Freshness | nul
   const { version } = stateOf(first)
   if (version.version !== since.version || version.mark !== since.mark) return null
   const changes = rows.slice(1).map(([, , , , scopes]) => parseChanges(scopes as string))
-  const areKnown = changes.every((ofCommit) => ofCommit !== null)
-  return { ...stateOf(rows.at(-1)!), changed: areKnown ? changes.flat() : null }
+  const isListed = changes.every((ofCommit) => ofCommit !== null)
+  return { ...stateOf(rows.at(-1)!), changed: isListed ? changes.flat() : null }
 }

@@ -14,8 +14,8 @@ const ID_COLUMNS: Record<IdKind, readonly { name: string; table: string }[]> = {
   ),
 }
 
-/** Whether any row names a market. */
-export function* isKnownMarket(marketId: string): Query<boolean> {
+/** Whether any stored row names a market. */
+export function* isStoredMarket(marketId: string): Query<boolean> {
   const [row] = yield { text: FIND_MARKET, values: [marketId] }
   return row !== undefined
 }

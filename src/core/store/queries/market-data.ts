@@ -21,27 +21,23 @@ export const READ_MARKET_DATA = `
  * A market's latest period, and its latest one with a payment. Each row begins with the market, a word that says which of
  * the two it is, and the height of the event that its start is from.
  */
-export const READ_PERIODS = (
-  [
-    ['latest', ''],
-    ['paid', 'and funding_payment is not null'],
-  ] as const
-)
-  .map(
-    ([
-      name,
-      condition,
-    ]) => `select market_id, '${name}', cast(start_height as text), ${columnList(fundingPeriods)} from (
+export const READ_PERIODS = [
+  lastPeriod('latest', ''),
+  lastPeriod('paid', 'and funding_payment is not null'),
+].join(' union all ')
+
+function lastPeriod(name: 'latest' | 'paid', condition: string): string {
+  return `select market_id, '${name}', cast(start_height as text), ${columnList(fundingPeriods)} from (
       select market_id, start_height, ${columnNames(fundingPeriods)} from funding_periods
       where market_id = $1 ${condition}
-      order by start_timestamp desc, seq desc limit 1) as ${name}_period`,
-  )
-  .join(' union all ')
+      order by start_timestamp desc, seq desc limit 1) as ${name}_period`
+}
 
-const at = (column: string) => fundingPeriods.storage.columns.findIndex(({ name }) => name === column)
-const END_COLUMN = at('end_timestamp')
-const SEQ_COLUMN = at('seq')
-const START_COLUMN = at('start_timestamp')
+/* The columns of a period's row. */
+const indexOf = (column: string) => fundingPeriods.storage.columns.findIndex(({ name }) => name === column)
+const END_COLUMN = indexOf('end_timestamp')
+const SEQ_COLUMN = indexOf('seq')
+const START_COLUMN = indexOf('start_timestamp')
 
 /** A market's latest period, and its last paid one, as rows of the resource. */
 export type LatestPeriods = {
@@ -51,6 +47,7 @@ export type LatestPeriods = {
   paid: Row | null
 }
 
+/** Those of a market without periods. */
 export const NO_PERIODS: LatestPeriods = { latest: null, startHeight: 0n, paid: null }
 
 /** The periods of each market, from rows of {@link READ_PERIODS}. */

@@ -18,7 +18,8 @@ function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: Pa
   // A request for one market has a cursor of that market, which nothing follows.
   if (marketId !== undefined && cursor !== null) return []
   const start = marketId ?? (cursor?.[0] as string | undefined)
-  const operator = marketId !== undefined ? '=' : descending ? '<' : '>'
+  const next = descending ? '<' : '>'
+  const operator = marketId === undefined ? next : '='
   const rows: Row[] = yield {
     text: `select market_id from markets ${start === undefined ? '' : `where market_id ${operator} $2`}
       order by market_id ${descending ? 'desc' : 'asc'} limit $1`,
@@ -30,7 +31,8 @@ function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: Pa
 /** Whether there is a market at or before the cursor, in the direction of reading. */
 function* isAnyAtOrBefore({ selection: { marketId }, descending, cursor }: PageQuery): Query<boolean> {
   if (cursor === null) return false
-  const operator = marketId !== undefined ? '=' : descending ? '>=' : '<='
+  const passed = descending ? '>=' : '<='
+  const operator = marketId === undefined ? passed : '='
   const rows: Row[] = yield {
     text: `select 1 from markets where market_id ${operator} $1 limit 1`,
     values: [cursor[0] as string],

@@ -1,7 +1,14 @@
 import type { KeyValue, Row } from '../../model/resource.ts'
 import type { Cell, TableRow } from '../../model/table.ts'
-import type { Query } from '../queries-protocol.ts'
-import { countPairs, type GainedRows, gain, type Mutation, type Write } from '../queries-protocol.ts'
+import {
+  countPairs,
+  type GainedRows,
+  gain,
+  type Mutation,
+  type Query,
+  valueLists,
+  type Write,
+} from '../queries-protocol.ts'
 import { insertText, onConflict } from '../schema/upsert.ts'
 import { mergeRows } from '../write/merge-rows.ts'
 
@@ -28,7 +35,7 @@ export function runSqliteMutation<Result>(
 
 function runWrite(connection: StatementRunner, write: Write, gained: GainedRows): Row[][] {
   if ('text' in write) {
-    const results = write.values.map((values) => connection.rows(write.text, values.map(bound)))
+    const results = valueLists(write).map((values) => connection.rows(write.text, values.map(bound)))
     if (write.deletesFrom !== undefined) gain(gained, write.deletesFrom, -results.flat().length)
     return results
   }

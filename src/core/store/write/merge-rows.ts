@@ -74,13 +74,13 @@ function mergeTwo(table: Table, stored: TableRow, written: TableRow): TableRow {
 function replaces({ fullIf }: Table, stored: TableRow, written: TableRow): boolean {
   if (!('event_index' in written)) return true
   if (fullIf !== undefined && written[fullIf] !== stored[fullIf]) return written[fullIf] === true
-  const storedPosition = positionOfWritten(stored)
-  const writtenPosition = positionOfWritten(written)
+  const storedPosition = positionOfRow(stored)
+  const writtenPosition = positionOfRow(written)
   const areFull = fullIf === undefined || written[fullIf] === true
   return areFull ? !isBefore(writtenPosition, storedPosition) : !isBefore(storedPosition, writtenPosition)
 }
 
-const positionOfWritten = ({ height, event_index: index }: TableRow): EventPosition => ({
+const positionOfRow = ({ height, event_index: index }: TableRow): EventPosition => ({
   height: height as bigint,
   index: Number(index),
 })

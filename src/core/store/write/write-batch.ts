@@ -1,5 +1,7 @@
+import type { EventPosition } from '../../domain/event-position.ts'
 import { type Batch, rowsOf } from '../../model/batch.ts'
-import { marketColumn } from '../../model/table.ts'
+import type { BatchRows } from '../../model/batch-rows.ts'
+import { marketColumn, type Table } from '../../model/table.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { latestDataRow } from '../../resources/market-data/row.ts'
@@ -11,44 +13,67 @@ import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts
 import { writePoints } from './write-points.ts'
 import { writeProviders } from './write-providers.ts'
 
-/* The writes of a commit, in the same order on every store. Each is yielded to the store's writer, which returns its rows. */
+/** Number of rows written at once, if they are created only then. */
+const MAX_STEP_ROWS = 10_000
+
+/**
+ * The mutation that writes a batch's rows, within the caller's transaction. The order of its writes is the same on every
+ * store.
+ *
+ * @param markets the writer's cache of market numbers, to which the batch's markets are added
+ * @param builder learns which buckets of the writer's series become stale
+ */
+export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: SeriesBuilder): Mutation {
+  yield* deleteReplaced(batch.replaced)
+  yield* numberMarkets(marketsOf(batch), markets)
+  for (const table of TABLES) {
+    const rows = batch.rows.get(table.name)
+    if (rows === undefined) continue
+    switch (table.alsoChanges) {
+      case undefined:
+        yield* writeRows(table, rows, markets)
+        break
+      case 'series':
+        yield* writePoints(rowsOf(batch, dataPointTable), markets, builder)
+        break
+      case 'providers':
+        // Written below: providers depend on the market data, too.
+        break
+      default:
+        table.alsoChanges satisfies never
+    }
+  }
+  yield* writeMarketData(batch.marketData)
+  yield* writeProviders(rowsOf(batch, provisionTable), batch.marketData)
+}
 
 const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((table) => ({
   text: `delete from ${table.name} where height = $1 and event_index > $2 returning height`,
   deletesFrom: table,
 }))
 
-/** Number of rows written at once, if they are created only then. */
-const MAX_STEP_ROWS = 10_000
-
-/** The mutation that writes a batch's rows, within the caller's transaction. */
-export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: SeriesBuilder): Mutation {
-  const { replaced } = batch
-  if (replaced.length > 0) {
-    const values = replaced.map(({ height, index }) => [height, index])
-    for (const deletion of DELETE_AFTER) yield { ...deletion, values }
-  }
-  yield* numberMarkets(batchMarkets(batch), markets)
-  for (const table of TABLES) {
-    const rows = batch.rows.get(table.name)
-    // Providers follow from all else that is written.
-    if (rows === undefined || table.follows === 'providers') continue
-    if (table.follows === 'series') {
-      yield* writePoints(rowsOf(batch, dataPointTable), markets, builder)
-      continue
-    }
-    for (const list of rows.lists(MAX_STEP_ROWS)) {
-      yield { table, rows: marketColumn(table) === 'market' ? numbered(list, markets) : list }
-    }
-  }
-  const lists = batch.marketData
-  const data = [...lists.values()].flatMap((ofMarket) => latestDataRow(ofMarket) ?? [])
-  if (data.length > 0) yield { table: marketDataTable, rows: data }
-  yield* writeProviders(rowsOf(batch, provisionTable), lists)
+/** Deletes the rows of incomplete blocks that are complete now, from these positions on. */
+function* deleteReplaced(replaced: readonly EventPosition[]): Mutation {
+  if (replaced.length === 0) return
+  const each = replaced.map(({ height, index }) => [height, index])
+  for (const deletion of DELETE_AFTER) yield { ...deletion, each }
 }
 
-/** The markets that a batch's rows name. */
-function batchMarkets({ rows, marketData }: Batch): Set<string> {
+function* writeRows(table: Table, rows: BatchRows, markets: MarketNumbers): Mutation {
+  const isNumbered = marketColumn(table) === 'market'
+  for (const list of rows.lists(MAX_STEP_ROWS)) {
+    yield { table, rows: isNumbered ? numbered(list, markets) : list }
+  }
+}
+
+/** Writes the last data of each market. */
+function* writeMarketData(marketData: Batch['marketData']): Mutation {
+  const rows = [...marketData.values()].flatMap((ofMarket) => latestDataRow(ofMarket) ?? [])
+  if (rows.length > 0) yield { table: marketDataTable, rows }
+}
+
+/** The ids of the markets that a batch's rows name. */
+function marketsOf({ rows, marketData }: Batch): Set<string> {
   const ids = new Set(marketData.keys())
   for (const [name, ofTable] of rows) {
     const column = marketColumn(tableOf(name))

@@ -38,9 +38,9 @@ export function coverageStatements({
     ...Object.entries(ranges).flatMap(([name, rows]) => [
       { text: `delete from ${name}`, values: [] },
       // Rows of an older version, which are published before an upgrade, have fewer columns.
-      ...rows.map((values) => ({ text: `insert into ${name} values (${placesOf(values)})`, values })),
+      ...rows.map((values) => ({ text: `insert into ${name} values (${placeholdersOf(values)})`, values })),
     ]),
   ]
 }
 
-const placesOf = (values: CoverageValues) => values.map((_, index) => `$${index + 1}`).join(', ')
+const placeholdersOf = (values: CoverageValues) => values.map((_, index) => `$${index + 1}`).join(', ')

@@ -1,0 +1,175 @@
+import { type EventPosition, hasBlock, isBefore } from '../../domain/event-position.ts'
+import type { PositionedMarketData } from '../../model/batch.ts'
+import type { Row } from '../../model/resource.ts'
+import type { RowOf } from '../../model/table.ts'
+import { type LiquidityProviderRow, liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
+import { providerListTable, providerTable } from '../../resources/liquidity-providers/table.ts'
+import { positionOf } from '../queries/unseen/positioned-rows.ts'
+import { type Mutation, readEach } from '../queries-protocol.ts'
+import { latest, type ProviderMoves, partyOf } from './provider-moves.ts'
+
+/** The lists of providers in each market's data of a commit, by market id, in the order of their positions. */
+export type MarketLists = ReadonlyMap<string, readonly PositionedMarketData[]>
+
+const READ_LIST = `
+  select cast(height as text), event_index from liquidity_provider_lists where market_id = $1`
+
+/** A list that arrives after a later one of the market may differ from it in any row. */
+const MOVE_TO_LIST = `
+  update liquidity_providers set list_height = $2, list_index = $3,
+    height = case when (height, event_index) < ($2, $3) then $2 else height end,
+    event_index = case when (height, event_index) < ($2, $3) then $3 else event_index end
+  where market_id = $1`
+
+const READ_PROVIDERS = `
+  select party_id, fee_share, sla, cast(list_height as text), list_index, cast(height as text), event_index
+  from liquidity_providers where market_id = $1`
+
+const DELETE_PROVIDER =
+  'delete from liquidity_providers where market_id = $1 and party_id = $2 returning party_id'
+
+/**
+ * Writes lists that are newer than the stored one of their market: only rows that differ.
+ *
+ * @param moves the positions to which provisions of the commit have moved providers
+ */
+export function* writeProviderLists(lists: MarketLists, moves: ProviderMoves): Mutation {
+  const { newer, overtaken } = yield* compareWithStored(lists)
+  if (overtaken.size > 0) {
+    const each = [...overtaken].map(([marketId, { height, index }]) => [marketId, height, index])
+    yield { text: MOVE_TO_LIST, each }
+  }
+  if (newer.size === 0) return
+  const rows: RowOf<typeof providerTable>[] = []
+  const gone: [marketId: string, partyId: string][] = []
+  for (const [marketId, stored] of yield* readProviders([...newer.keys()])) {
+    const changes = changesOfProviders(newer.get(marketId)!, stored)
+    for (const change of changes.changed) {
+      const { partyId } = change.figures
+      const positions = [stored.get(partyId)?.position, moves.of(partyOf(marketId, partyId))]
+      rows.push(providerRow(marketId, change, latest(change.listPosition, ...positions)))
+    }
+    for (const partyId of changes.gone) gone.push([marketId, partyId])
+  }
+  if (gone.length > 0) yield { text: DELETE_PROVIDER, each: gone, deletesFrom: providerTable }
+  yield {
+    table: providerListTable,
+    rows: [...newer].map(([marketId, ofMarket]) => listRow(marketId, ofMarket.at(-1)!)),
+  }
+  yield { table: providerTable, rows }
+}
+
+/** Lists of a commit, compared with the stored one of their market. */
+type ComparedLists = {
+  /** Those that are not before it. */
+  newer: MarketLists
+  /** For each market with a list that is before it, the position of the stored one. */
+  overtaken: ReadonlyMap<string, EventPosition>
+}
+
+function* compareWithStored(lists: MarketLists): Mutation<ComparedLists> {
+  const newer = new Map<string, readonly PositionedMarketData[]>()
+  const overtaken = new Map<string, EventPosition>()
+  for (const [marketId, [row]] of yield* readEach(READ_LIST, [...lists.keys()], (id) => [id])) {
+    const all = lists.get(marketId)!
+    if (row === undefined) {
+      newer.set(marketId, all)
+      continue
+    }
+    const stored = positionOf(row)
+    if (all.some((list) => isBefore(list, stored) && hasBlock(list.height))) overtaken.set(marketId, stored)
+    const newerLists = all.filter((list) => !isBefore(list, stored))
+    if (newerLists.length > 0) newer.set(marketId, newerLists)
+  }
+  return { newer, overtaken }
+}
+
+/** A provider's figures, with the position of the list since which they have not changed. */
+type ListedProvider = { figures: LiquidityProviderRow; listPosition: EventPosition }
+
+/** A stored row: its figures with the position of their list, and the row's own position. */
+type StoredProvider = ListedProvider & { position: EventPosition }
+
+/** Reads the stored providers of markets: those of each market by party. */
+function* readProviders(
+  markets: readonly string[],
+): Mutation<[marketId: string, stored: ReadonlyMap<string, StoredProvider>][]> {
+  const stored = yield* readEach(READ_PROVIDERS, markets, (marketId) => [marketId])
+  return stored.map(([marketId, rows]) => [
+    marketId,
+    new Map(rows.map((row) => [String(row[0]), storedProvider(row)])),
+  ])
+}
+
+function storedProvider([partyId, feeShare, sla, listHeight, listIndex, ...position]: Row): StoredProvider {
+  return {
+    figures: {
+      partyId: String(partyId),
+      feeShare: String(feeShare),
+      sla: sla === null ? null : String(sla),
+    },
+    listPosition: positionOf([listHeight!, listIndex!]),
+    position: positionOf(position),
+  }
+}
+
+/**
+ * What the last of a market's lists changes: the providers with other figures than stored, each with the position of the list
+ * since which it has them, and the parties that are no longer listed. Most figures change with each list, so few lists need to
+ * be decoded.
+ */
+function changesOfProviders(
+  lists: readonly PositionedMarketData[],
+  stored: ReadonlyMap<string, StoredProvider>,
+): { changed: ListedProvider[]; gone: string[] } {
+  const last = lists.at(-1)!
+  const listed = new Map(
+    liquidityProviderRows(last.event).map((figures): [string, ListedProvider] => [
+      figures.partyId,
+      { figures, listPosition: last },
+    ]),
+  )
+  const gone = [...stored.keys()].filter((partyId) => !listed.has(partyId))
+  // Those with the same figures in all lists, from the one that is examined to the last one.
+  let unchanged = [...listed.values()]
+  for (const list of lists.slice(0, -1).toReversed()) {
+    if (unchanged.length === 0) break
+    const earlier = new Map(liquidityProviderRows(list.event).map((figures) => [figures.partyId, figures]))
+    unchanged = unchanged.filter(({ figures }) => isSame(figures, earlier.get(figures.partyId)))
+    // No follower has received a row without a position.
+    if (hasBlock(list.height)) for (const provider of unchanged) provider.listPosition = list
+  }
+  for (const { figures } of unchanged) {
+    const row = stored.get(figures.partyId)
+    if (row !== undefined && hasBlock(row.listPosition.height) && isSame(figures, row.figures)) {
+      listed.delete(figures.partyId)
+    }
+  }
+  return { changed: [...listed.values()], gone }
+}
+
+function isSame(one: LiquidityProviderRow, other: LiquidityProviderRow | undefined): boolean {
+  return other !== undefined && one.feeShare === other.feeShare && one.sla === other.sla
+}
+
+/** @param position the row's own position */
+function providerRow(
+  marketId: string,
+  { figures: { partyId, feeShare, sla }, listPosition }: ListedProvider,
+  position: EventPosition,
+): RowOf<typeof providerTable> {
+  return {
+    market_id: marketId,
+    party_id: partyId,
+    fee_share: feeShare,
+    sla,
+    list_height: listPosition.height,
+    list_index: listPosition.index,
+    height: position.height,
+    event_index: position.index,
+  }
+}
+
+function listRow(marketId: string, { height, index }: EventPosition): RowOf<typeof providerListTable> {
+  return { market_id: marketId, height, event_index: index }
+}
