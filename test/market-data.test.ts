@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { createEnvelope, readEnvelope } from '#core/events/bus-event'
 import type { MarketDataEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
-import { batchRows, createBatch } from '#core/model/batch'
+import { batchRows, createBatch, type MarketDataSequence, type PositionedMarketData } from '#core/model/batch'
+import { addMarketData } from '#core/resources/market-data/data-sequence'
 import { latestDataRow } from '#core/resources/market-data/row'
 import { decodeEvent, projectEvent } from '#core/resources/projections'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
@@ -153,11 +154,61 @@ test('the highest seq that data name is read without their figures, and is never
   }
 })
 
+/** The data of one market in a batch to which they were added in this order. */
+function sequenceOf(all: readonly PositionedMarketData[]): MarketDataSequence {
+  const batch = createBatch()
+  for (const data of all) addMarketData(batch, data)
+  const [sequence] = batch.marketData.values()
+  assert.equal(batch.marketData.size, 1)
+  return sequence!
+}
+
+test('data of a market in a batch are in the order of the stream, of one position those added later last', () => {
+  const received = (price: string) => decodeBody(message({ 1: price, 12: MARKET, 26: share })).event!
+  const imported = { ...received(''), figures: null, feeShares: [], slas: [] }
+  const at = (height: bigint, index: number, event = received(`${height}${index}`)) => ({
+    event,
+    height,
+    index,
+  })
+  const summary = ({ height, index, event }: PositionedMarketData) =>
+    `${height}-${index} ${event.figures?.markPrice ?? 'none'} ${event.feeShares.length}`
+  const orderOf = (...all: PositionedMarketData[]) => {
+    const sequence = sequenceOf(all)
+    const inOrder = [sequence.last, ...sequence.earlier()].reverse()
+    assert.deepEqual([sequence.first.height, sequence.first.index], [inOrder[0]!.height, inOrder[0]!.index])
+    return inOrder.map(summary)
+  }
+  assert.deepEqual(orderOf(at(4n, 1)), ['4-1 41 1'])
+  assert.deepEqual(orderOf(at(4n, 1), at(4n, 3), at(5n, 2)), ['4-1 41 1', '4-3 43 1', '5-2 52 1'])
+  assert.deepEqual(orderOf(at(4n, 1), at(4n, 1, received('7')), at(5n, 0)), [
+    '4-1 41 1',
+    '4-1 7 1',
+    '5-0 50 1',
+  ])
+  const late = [
+    at(5n, 2),
+    at(4n, 3),
+    at(6n, 0),
+    at(4n, 1),
+    at(4n, 3, received('8')),
+    at(5n, 2, received('9')),
+  ]
+  assert.deepEqual(orderOf(...late), ['4-1 41 1', '4-3 43 1', '4-3 8 1', '5-2 52 1', '5-2 9 1', '6-0 60 1'])
+  // Imported data were never bytes.
+  assert.deepEqual(orderOf(at(0n, 0, imported), at(7n, 1), at(8n, 0, imported), at(9n, 1)), [
+    '0-0 none 0',
+    '7-1 71 1',
+    '8-0 none 0',
+    '9-1 91 1',
+  ])
+})
+
 test('the row of the latest data has the highest seq of all data before a commit', () => {
   const dataOf = (seq: bigint) =>
     decodeBody(message({ 12: MARKET, 31: message({ 31: message({ 1: '12', 5: seq }) }) })).event!
   const rowOf = (...seqs: bigint[]) =>
-    latestDataRow(seqs.map((seq, index) => ({ event: dataOf(seq), height: 1n, index })))!
+    latestDataRow(sequenceOf(seqs.map((seq, index) => ({ event: dataOf(seq), height: 1n, index }))))!
   assert.equal(rowOf(5n, 7n, 6n).highest_seq, 7n)
   assert.equal(rowOf(5n, 6n, 7n).highest_seq, 7n)
   assert.equal(rowOf(5n, 2n ** 63n, 6n).highest_seq, 6n)

@@ -1,10 +1,23 @@
-import { type EventPosition, isBefore } from '../domain/event-position.ts'
+import type { EventPosition } from '../domain/event-position.ts'
 import type { MarketDataEvent } from '../events/event.ts'
 import { BatchRows, type RowSource } from './batch-rows.ts'
 import type { Table, TableRow } from './table.ts'
 
 /** Data of a market, with the position of their event. Their list of providers replaces the previous one as a whole. */
 export type PositionedMarketData = EventPosition & { event: MarketDataEvent }
+
+/**
+ * The data of a market in a batch, in the order of the stream. The last count, and the lists in the earlier ones say when the
+ * rows of providers last changed.
+ */
+export type MarketDataSequence = {
+  readonly first: EventPosition
+  readonly last: PositionedMarketData
+  /** All before the last, the latest first. */
+  earlier(): Iterable<PositionedMarketData>
+  /** Adds data. If others have the same position, those added later count. */
+  add(data: PositionedMarketData): void
+}
 
 /** The changes of complete blocks, to be committed together. */
 export type Batch = {
@@ -13,11 +26,8 @@ export type Batch = {
   replaced: EventPosition[]
   /** Rows by the name of their table. */
   rows: Map<string, BatchRows>
-  /**
-   * By market id, in the order of the stream: the last data count, and the lists in the earlier ones say when the rows of
-   * providers last changed.
-   */
-  marketData: Map<string, PositionedMarketData[]>
+  /** By market id. */
+  marketData: Map<string, MarketDataSequence>
 }
 
 /** A batch without blocks. */
@@ -42,16 +52,6 @@ function rowsToWrite({ rows }: Batch, table: string): BatchRows {
     rows.set(table, ofTable)
   }
   return ofTable
-}
-
-/** Adds data of a market. If others have the same position, those added later count. */
-export function addMarketData({ marketData }: Batch, list: PositionedMarketData): void {
-  const { marketId } = list.event
-  const lists = marketData.get(marketId)
-  if (lists === undefined) marketData.set(marketId, [list])
-  // Nearly always.
-  else if (!isBefore(list, lists.at(-1)!)) lists.push(list)
-  else lists.splice(lists.findLastIndex((known) => !isBefore(list, known)) + 1, 0, list)
 }
 
 /** The rows of a table. */

@@ -147,7 +147,7 @@ export function decodeMarketData(
     highestSeq = 0n
     noteSeqs(bytes, start, end)
   }
-  if (marketId !== '') return new ReceivedMarketData(marketId, bytes, start, end)
+  if (marketId !== '') return new ReceivedMarketData(marketId, highestSeq, copyBytes(bytes, start, end))
   leaveOut('invalid market ID')
   return null
 }
@@ -187,18 +187,17 @@ function noteSeqsWithin(depth: number): void {
 }
 
 /** Market data whose lists are decoded when they are first requested. */
-class ReceivedMarketData implements MarketDataEvent {
+export class ReceivedMarketData implements MarketDataEvent {
   readonly kind = 'market-data'
   readonly marketId: string
   readonly highestSeq: bigint
-  readonly #body: CopiedBytes
+  readonly body: CopiedBytes
   #lists: Lists | null = null
 
-  /** @param bytes those of the message that was looked through last, `bytes[start..end)` */
-  constructor(marketId: string, bytes: Buffer, start: number, end: number) {
+  constructor(marketId: string, highestSeq: bigint, body: CopiedBytes) {
     this.marketId = marketId
     this.highestSeq = highestSeq
-    this.#body = copyBytes(bytes, start, end)
+    this.body = body
   }
 
   get feeShares(): FeeShare[] {
@@ -211,13 +210,13 @@ class ReceivedMarketData implements MarketDataEvent {
 
   /** Decoded at each call; before a commit it is called once, for the market's last data. */
   get figures(): MarketFigures {
-    reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
+    reader.reset(this.body.bytes, this.body.start, this.body.end)
     return decodeFigures()
   }
 
   #decoded(): Lists {
     if (this.#lists === null) {
-      reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
+      reader.reset(this.body.bytes, this.body.start, this.body.end)
       // The check has reported the elements that are left out.
       this.#lists = readLists(reader, noLists(), () => {})
     }

@@ -1,7 +1,7 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { MarketDataEvent } from '../../events/event.ts'
-import { addMarketData } from '../../model/batch.ts'
 import type { Projection } from '../../model/projection.ts'
+import { addMarketData } from './data-sequence.ts'
 import { decodeMarketData } from './decode.ts'
 
 /** Market data contain a market's figures and its list of liquidity providers. */

@@ -2,7 +2,7 @@ import type { EventPosition } from '../../domain/event-position.ts'
 import { greatest, MAX_INT64 } from '../../domain/integers.ts'
 import type { MarketDataEvent, MarketFigures, PerpetualData } from '../../events/event.ts'
 import { isStorableNumber } from '../../events/left-out.ts'
-import { type Batch, type PositionedMarketData, put } from '../../model/batch.ts'
+import { type Batch, type MarketDataSequence, put } from '../../model/batch.ts'
 import type { RowOf } from '../../model/table.ts'
 import { marketDataTable } from './table.ts'
 
@@ -35,13 +35,13 @@ export function marketDataRow(
   }
 }
 
-/** The row of a market's latest data, from all that a batch has, in the order of the stream. */
-export function latestDataRow(lists: readonly PositionedMarketData[]): RowOf<typeof marketDataTable> | null {
-  const { event, ...position } = lists.at(-1)!
+/** The row of a market's latest data, from all that a batch has. */
+export function latestDataRow(data: MarketDataSequence): RowOf<typeof marketDataTable> | null {
+  const { event, ...position } = data.last
   const row = marketDataRow(event, position)
   if (row === null) return null
   let highest = row.highest_seq
-  for (const { event: earlier } of lists.slice(0, -1)) {
+  for (const { event: earlier } of data.earlier()) {
     // Nearly always an earlier period, or the same one: the other figures need not be decoded.
     if (highest > NO_SEQ && earlier.highestSeq !== undefined && earlier.highestSeq <= highest) continue
     highest = greatest([highest, seqNamedBy(storableEstimate(earlier.figures))])

@@ -1,5 +1,5 @@
 import { type EventPosition, hasBlock, isBefore } from '../../domain/event-position.ts'
-import type { PositionedMarketData } from '../../model/batch.ts'
+import type { MarketDataSequence } from '../../model/batch.ts'
 import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
 import { type LiquidityProviderRow, liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
@@ -8,8 +8,8 @@ import { positionOf } from '../queries/unseen/positioned-rows.ts'
 import { type Mutation, readEach } from '../queries-protocol.ts'
 import { latest, type ProviderMoves, partyOf } from './provider-moves.ts'
 
-/** The lists of providers in each market's data of a commit, by market id, in the order of their positions. */
-export type MarketLists = ReadonlyMap<string, readonly PositionedMarketData[]>
+/** The data of each market in a commit, which contain its lists of providers, by market id. */
+export type MarketLists = ReadonlyMap<string, MarketDataSequence>
 
 const READ_LIST = `
   select cast(height as text), event_index from liquidity_provider_lists where market_id = $1`
@@ -54,34 +54,40 @@ export function* writeProviderLists(lists: MarketLists, moves: ProviderMoves): M
   if (gone.length > 0) yield { text: DELETE_PROVIDER, each: gone, deletesFrom: providerTable }
   yield {
     table: providerListTable,
-    rows: [...newer].map(([marketId, ofMarket]) => listRow(marketId, ofMarket.at(-1)!)),
+    rows: [...newer].map(([marketId, { data }]) => listRow(marketId, data.last)),
   }
   yield { table: providerTable, rows }
 }
 
-/** Lists of a commit, compared with the stored one of their market. */
+/** A market's data of a commit, and the position of the stored list, from which on they count. */
+type NewerData = { data: MarketDataSequence; from: EventPosition | null }
+
+/** Data of a commit, compared with the stored list of their market. */
 type ComparedLists = {
-  /** Those that are not before it. */
-  newer: MarketLists
-  /** For each market with a list that is before it, the position of the stored one. */
+  /** Those of markets whose last data are not before the stored list. */
+  newer: ReadonlyMap<string, NewerData>
+  /** For each market with a list that is before the stored one, the position of that. */
   overtaken: ReadonlyMap<string, EventPosition>
 }
 
 function* compareWithStored(lists: MarketLists): Mutation<ComparedLists> {
-  const newer = new Map<string, readonly PositionedMarketData[]>()
+  const newer = new Map<string, NewerData>()
   const overtaken = new Map<string, EventPosition>()
   for (const [marketId, [row]] of yield* readEach(READ_LIST, [...lists.keys()], (id) => [id])) {
-    const all = lists.get(marketId)!
-    if (row === undefined) {
-      newer.set(marketId, all)
-      continue
-    }
-    const stored = positionOf(row)
-    if (all.some((list) => isBefore(list, stored) && hasBlock(list.height))) overtaken.set(marketId, stored)
-    const newerLists = all.filter((list) => !isBefore(list, stored))
-    if (newerLists.length > 0) newer.set(marketId, newerLists)
+    const data = lists.get(marketId)!
+    const from = row === undefined ? null : positionOf(row)
+    if (from === null || !isBefore(data.last, from)) newer.set(marketId, { data, from })
+    if (from !== null && hasListBefore(data, from)) overtaken.set(marketId, from)
   }
   return { newer, overtaken }
+}
+
+/** Whether data of a block, whose rows a follower may have received, are before a position. */
+function hasListBefore(data: MarketDataSequence, position: EventPosition): boolean {
+  if (!isBefore(data.first, position)) return false
+  return [data.last, ...data.earlier()].some(
+    ({ height, index }) => hasBlock(height) && isBefore({ height, index }, position),
+  )
 }
 
 /** A provider's figures, with the position of the list since which they have not changed. */
@@ -119,10 +125,10 @@ function storedProvider([partyId, feeShare, sla, listHeight, listIndex, ...posit
  * be decoded.
  */
 function changesOfProviders(
-  lists: readonly PositionedMarketData[],
+  { data, from }: NewerData,
   stored: ReadonlyMap<string, StoredProvider>,
 ): { changed: ListedProvider[]; gone: string[] } {
-  const last = lists.at(-1)!
+  const { last } = data
   const listed = new Map(
     liquidityProviderRows(last.event).map((figures): [string, ListedProvider] => [
       figures.partyId,
@@ -132,8 +138,8 @@ function changesOfProviders(
   const gone = [...stored.keys()].filter((partyId) => !listed.has(partyId))
   // Those with the same figures in all lists, from the one that is examined to the last one.
   let unchanged = [...listed.values()]
-  for (const list of lists.slice(0, -1).toReversed()) {
-    if (unchanged.length === 0) break
+  for (const list of data.earlier()) {
+    if (unchanged.length === 0 || (from !== null && isBefore(list, from))) break
     const earlier = new Map(liquidityProviderRows(list.event).map((figures) => [figures.partyId, figures]))
     unchanged = unchanged.filter(({ figures }) => isSame(figures, earlier.get(figures.partyId)))
     // No follower has received a row without a position.

@@ -36,10 +36,10 @@ const MOVE_PROVIDER = `
 /** Writes the provisions of a commit, the lists of providers in its market data, and what both change of providers. */
 export function* writeProviders(provisions: readonly ProvisionRow[], lists: MarketLists): Mutation {
   // Read before the provisions of this commit are written, whose moves are noted one by one.
-  const laterProvisions = yield* readEach(READ_LATER_PROVISIONS, [...lists], ([marketId, [first]]) => [
+  const laterProvisions = yield* readEach(READ_LATER_PROVISIONS, [...lists], ([marketId, { first }]) => [
     marketId,
-    first!.height,
-    first!.index,
+    first.height,
+    first.index,
   ])
   const moves = yield* writeProvisions(provisions)
   for (const [[marketId], rows] of laterProvisions) {
