@@ -36,7 +36,7 @@ export async function measureDatabasePages(store: string, targets: PageTargets):
 async function databasePages(store: string, nextTarget: () => string): Promise<number> {
   let bytes = 0
   for (let time = 0; time < TIMES; time++) {
-    const reader = await findStore(store).openReader()
+    const reader = await (await findStore(store)).openReader()
     // Pages that every connection reads once.
     await reader.read(readStoreHead)
     const before = bytesRead()

@@ -53,7 +53,7 @@ async function makeLists(store: string): Promise<void> {
     chain: CHAIN,
   })
   await ingest(unfinished, file)
-  const writer = await findStore(unfinished).openWriter()
+  const writer = await (await findStore(unfinished)).openWriter()
   try {
     const coverage = await writer.coverage()
     for (let from = BLOCKS + 1; from <= BLOCKS + CHECKPOINTS; from += CHUNK) {

@@ -36,7 +36,7 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
   if (existsSync(path)) return path
   const unfinished = `${path}.part`
   for (const suffix of ['', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
-  const writer = await findStore(unfinished).openWriter()
+  const writer = await (await findStore(unfinished)).openWriter()
   try {
     for (let from = 0; from < points; from += CHUNK) {
       const count = Math.min(CHUNK, points - from)

@@ -5,7 +5,7 @@ import { findStore } from '#core/store/open-store'
 import { exportLines } from '#service/formats/export-rows'
 
 const [store, marketId, from, to] = process.argv.slice(2) as [string, string, string, string]
-const reader = await findStore(store).openReader()
+const reader = await (await findStore(store)).openReader()
 const { lines, read, close } = await reader.openSnapshot()
 const query = {
   resource: fundingPeriodDataPoints,

@@ -11,7 +11,7 @@ const HOURS = 8
 
 /** A SQLite store of 40 markets, each with the funding periods of a year and its last points. */
 export async function makeYearOfPeriods(store: string): Promise<void> {
-  const file = findStore(store)
+  const file = await findStore(store)
   await file.migrate()
   const writer = await file.openWriter()
   try {

@@ -1,11 +1,14 @@
 import { StoreError } from './errors.ts'
 import { isPostgresAddress } from './postgres/address.ts'
-import { postgresStore } from './postgres/store.ts'
-import { sqliteStore } from './sqlite/store.ts'
 import type { StoreAdmin } from './store.ts'
 
-/** Opens a store by name: the path of a SQLite file, or a PostgreSQL address. */
-export function findStore(name: string): StoreAdmin {
+/** Opens a store by name: the path of a SQLite file, or a PostgreSQL address. Only that database's modules are loaded. */
+export async function findStore(name: string): Promise<StoreAdmin> {
   if (name === '') throw new StoreError('the store has no name; give a path with --store')
-  return isPostgresAddress(name) ? postgresStore(name) : sqliteStore(name)
+  if (isPostgresAddress(name)) {
+    const { postgresStore } = await import('./postgres/store.ts')
+    return postgresStore(name)
+  }
+  const { sqliteStore } = await import('./sqlite/store.ts')
+  return sqliteStore(name)
 }

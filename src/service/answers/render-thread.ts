@@ -12,7 +12,7 @@ const { store: name, isLong, isReadOnly = false, speaksGrpc } = workerData as Re
 // Clients of long answers wait anyway; those of short ones must not wait for them.
 if (isLong) yieldToOthers()
 if (speaksGrpc) await import('../questions/page-message.ts')
-const store = findStore(name)
+const store = await findStore(name)
 let reader: Reader | null = null
 
 async function openReader(): Promise<Reader> {

@@ -68,7 +68,7 @@ port.on('message', (message: ToWorker) => {
 })
 
 const log = createLogger(logLevel)
-const store = findStore(task.store)
+const store = await findStore(task.store)
 await store.load?.()
 post({ type: 'running' })
 const commits = commitAnnouncer(task.store)

@@ -31,7 +31,7 @@ export type Answering = {
 
 /** Opens the store for reading, and answers. */
 export async function startAnswering(settings: ServeSettings, log: Logger): Promise<Answering> {
-  const store = findStore(settings.store)
+  const store = await findStore(settings.store)
   const reader = await openOrAwaitReader(settings, (message) => log.warn(message))
   const reading = new StoreReading(store, reader, settings, log)
   try {
@@ -99,7 +99,7 @@ async function startServers(
     storeName: store.publicName,
     cacheBytes: settings.cacheMb * 1024 * 1024,
   })
-  addDiskMetrics(app.metrics, disksOf(settings))
+  addDiskMetrics(app.metrics, disksOf(store, settings))
   const showInMetrics = addIngestionMetrics(app.metrics)
   const grpc = await createGrpc(app, reader, ingestion, settings)
   let url: string
@@ -138,9 +138,12 @@ async function createGrpc(
 }
 
 /** The folders that fill while a service runs, by the label of their metrics: of a SQLite file, and of event logs. */
-function disksOf({ store, listen, eventLog, follow }: ServeSettings): Record<string, string> {
+function disksOf(
+  { isEmbedded }: Store,
+  { store: name, listen, eventLog, follow }: ServeSettings,
+): Record<string, string> {
   return {
-    ...(findStore(store).isEmbedded ? { store: dirname(store) } : {}),
+    ...(isEmbedded ? { store: dirname(name) } : {}),
     ...Object.fromEntries(
       [...(listen === null ? [] : [eventLog]), ...follow].map((folder, index) => [
         index === 0 ? 'event log' : `event log ${index + 1}`,
@@ -155,7 +158,7 @@ async function openOrAwaitReader(
   settings: ServeSettings,
   onNotice: (message: string) => void,
 ): Promise<Reader> {
-  const store = findStore(settings.store)
+  const store = await findStore(settings.store)
   const options = { isReadOnly: isReader(settings), onNotice }
   try {
     return await store.openReader(options)

@@ -46,7 +46,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   }
   parts.add(answering)
   reports.showIn(answering)
-  log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
+  log.info(`serving ${(await findStore(settings.store)).name} on ${answering.url}`)
   void logMissingResources(settings, log)
   ingestion.begin()
   const endWith = (fault: string) => parts.endWith(fault)
@@ -122,7 +122,7 @@ async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Pro
  */
 async function migrateStore({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {
   try {
-    await findStore(store).migrate((message) => log.info(message))
+    await (await findStore(store)).migrate((message) => log.info(message))
     return true
   } catch (error) {
     const mayWait = listen !== null && error instanceof StoreAwayError
@@ -134,7 +134,7 @@ async function migrateStore({ store, listen }: ServeSettings, log: Logger): Prom
 
 /** Logs the resources that are missing in the store. Logs nothing if the store cannot be read yet, which `/ready` reports. */
 async function logMissingResources({ store }: ServeSettings, log: Logger): Promise<void> {
-  const coverage = await readStore(findStore(store), readCoverage).catch(() => null)
+  const coverage = await readStore(await findStore(store), readCoverage).catch(() => null)
   for (const line of missingResourcesIn(coverage)) log.info(line)
 }
 
@@ -145,7 +145,7 @@ async function logMissingResources({ store }: ServeSettings, log: Logger): Promi
  */
 async function checkChain({ store: name, listen, chain }: ServeSettings): Promise<void> {
   if (listen === null || chain === null) return
-  const store = findStore(name)
+  const store = await findStore(name)
   const coverage = await readStore(store, readCoverage)
   const storedChain = coverage?.chainId ?? chain
   if (storedChain !== chain) throw otherChain(store.name, chain, storedChain)

@@ -18,7 +18,7 @@ import {
 // Pages must not wait for long reads.
 yieldToOthers()
 const { store: storeName, isReadOnly } = workerData as LongReadTask
-const store = findStore(storeName)
+const store = await findStore(storeName)
 let opening: Promise<{ reader: Reader; reads: LongReads }> | null = null
 const exports = new Map<number, OpenExport>()
 

@@ -27,7 +27,7 @@ export function command(): Command {
 
 async function backup(file: string, { store: name, force, logLevel }: BackupCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
-  const store = findStore(name)
+  const store = await findStore(name)
   if (store.backup === undefined) throw new StoreError(await store.backupAdvice!(file))
   const copied = await interruptible(
     log,

@@ -46,7 +46,7 @@ async function check(
 ): Promise<void> {
   const log = createLogger(logLevel)
   const input = findInput(paths, log)
-  const store = findStore(name)
+  const store = await findStore(name)
   const onStep = (what: string) => log.info(`checking ${what}`)
   if (paths.length > 0) {
     announceSize(temp, 'the event files become a temporary store', storeBytesOf(input), (message) =>

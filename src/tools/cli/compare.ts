@@ -59,7 +59,7 @@ async function compare(
     withOpen(openSide(nameA, signal), (a) =>
       withOpen(openSide(nameB, signal), (b) => compareSides(a, b, { signal, onStep })),
     )
-  const stores = [nameA, nameB].filter((name) => !isAddress(name)).map(findStore)
+  const stores = await Promise.all([nameA, nameB].filter((name) => !isAddress(name)).map(findStore))
   const result = await interruptible(log, 'interrupted', stores, compareNamed)
   if (result === null) return
   const differs = result.resources.some(({ difference }) => difference !== null)
@@ -70,8 +70,8 @@ async function compare(
 
 const isAddress = (name: string) => /^https?:\/\//i.test(name)
 
-function openSide(name: string, signal: AbortSignal): Promise<Side> {
-  return isAddress(name) ? openServiceSide(name, signal) : openStoreSide(findStore(name), signal)
+async function openSide(name: string, signal: AbortSignal): Promise<Side> {
+  return isAddress(name) ? openServiceSide(name, signal) : openStoreSide(await findStore(name), signal)
 }
 
 function describeComparison({ a, b, heights, resources }: Comparison): string {

@@ -30,13 +30,14 @@ export function command(): Command {
 
 async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
-  const source = findStore(from)
+  const source = await findStore(from)
+  const target = await findStore(to)
   const digests = await interruptible(
     log,
     'interrupted; run the same command again to resume',
     [source],
     (signal) =>
-      copyStore(source, findStore(to), {
+      copyStore(source, target, {
         signal,
         onNotice: (message) => log.warn(message),
         onProgress: progressLines(

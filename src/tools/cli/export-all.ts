@@ -26,7 +26,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
   const folder = outputFolder(options, command)
   refuseTimes(options.times, 'parquet')
   const log = createLogger(options.logLevel)
-  const store = findStore(options.store)
+  const store = await findStore(options.store)
   const progress = new RowProgress(log)
   const result = await interruptible(
     log,

@@ -142,7 +142,7 @@ export function command(): Command {
 async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
   refuseForeign(resource, options)
   const log = createLogger(options.logLevel)
-  const store = findStore(options.store)
+  const store = await findStore(options.store)
   const query = queryOfOptions(resource, options, await restrictionsIn(store, options))
   const { out, force, format, text, times } = options
   if (text && format !== 'parquet')

@@ -21,7 +21,7 @@ export function command(): Command {
     .action(async (from: bigint, to: bigint, { store: name }: { store: string }) => {
       if (from > to)
         throw new InvalidSettingError(`block ${from} comes after block ${to}: give the lower one first`)
-      const store = findStore(name)
+      const store = await findStore(name)
       const before = await acceptGap(store, { from, to })
       console.log(`${store.name}: live ingestion may continue without ${describeBlocks({ from, to })}`)
       if (before.length > 0)

@@ -31,7 +31,7 @@ export function command(): Command {
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(async ({ store: name, citus, check, logLevel }: MigrateCommandOptions) => {
-      const store = findStore(name)
+      const store = await findStore(name)
       if (check) return checkSchema(store)
       if (citus && store.distribute === undefined)
         throw new StoreError(

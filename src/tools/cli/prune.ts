@@ -50,7 +50,7 @@ export function command(): Command {
 
 async function prune({ store: name, before, dryRun, json, logLevel }: PruneCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
-  const store = findStore(name)
+  const store = await findStore(name)
   const { kind } = await store.inspect()
   const bound = await boundOf(store, before)
   log.info(`--before means ${describeBound(bound)}`)

@@ -27,7 +27,7 @@ export async function runWriting<Report extends WritingReport>(
     onProgress: ProgressView['show'],
   ) => Promise<{ report: Report; failure: Error | null }>,
 ): Promise<void> {
-  const opening = findStore(store).openWriter({ signal, onNotice: (message) => log.warn(message) })
+  const opening = (await findStore(store)).openWriter({ signal, onNotice: (message) => log.warn(message) })
   const writer = await opening.catch((error) => {
     if (!signal.aborted) throw error
     return null

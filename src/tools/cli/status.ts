@@ -38,7 +38,7 @@ export function command(): Command {
         }
         const report = isOfService(options, command)
           ? await statusOfService(options.url!)
-          : await statusOfStore(findStore(options.store))
+          : await statusOfStore(await findStore(options.store))
         if (options.json) printJson(report)
         else console.log(printableLines(describeStatus(report)))
         const { store } = report

@@ -134,7 +134,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   }
   const log = createLogger(options.logLevel)
   const { method, json } = options
-  const stores = paths.length === 0 ? [findStore(options.store)] : []
+  const stores = paths.length === 0 ? [await findStore(options.store)] : []
   const verified = await interruptible(log, 'interrupted', stores, async (signal) => {
     const shared = {
       method,
