@@ -1,3 +1,4 @@
+import { PlainError } from '../domain/plain-error.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
 export const HEAD_NAME = 'head.json'
@@ -27,7 +28,7 @@ export type LogHead = {
 }
 
 /** Thrown for a log that a newer version of Lyra has written. */
-export class NewerLogError extends Error {
+export class NewerLogError extends PlainError {
   override name = 'NewerLogError'
 }
 

@@ -1,5 +1,6 @@
 import { readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { PlainError } from '../domain/plain-error.ts'
 
 const EVENT_FILE_NAME = /\.(evts|evt|bevt)(\.gz)?$/i
 
@@ -30,7 +31,7 @@ export type FolderContents = {
 }
 
 /** A path that cannot be read as event files. */
-export class EventPathError extends Error {
+export class EventPathError extends PlainError {
   override name = 'EventPathError'
 }
 

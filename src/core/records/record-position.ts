@@ -1,3 +1,4 @@
+import { PlainError } from '../domain/plain-error.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 
 /** The position of a record, for error messages. */
@@ -24,7 +25,7 @@ export function isDamage(error: unknown): error is Error {
  * Input that is not an event stream, or not one that may be ingested. The message says what is wrong, where, and what to
  * do.
  */
-export class EventStreamError extends Error {
+export class EventStreamError extends PlainError {
   readonly position: RecordPosition
 
   constructor(message: string, position: RecordPosition, options?: ErrorOptions) {

@@ -1,5 +1,7 @@
+import { PlainError } from '../domain/plain-error.ts'
+
 /** A store that cannot be used until an operator does something; the message says what. */
-export class StoreError extends Error {
+export class StoreError extends PlainError {
   override name = 'StoreError'
 }
 
@@ -60,7 +62,7 @@ export class StoreDamagedError extends StoreError {
 }
 
 /** A store that cannot be read for the moment, or because it is damaged. */
-export class StoreUnavailableError extends Error {
+export class StoreUnavailableError extends PlainError {
   override name = 'StoreUnavailableError'
   readonly isDamaged: boolean
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo, ListenOptions, Server } from 'node:net'
+import { PlainError } from '#core/domain/plain-error'
 import type { App } from './app.ts'
 
 /** The service cannot listen on a port, for clients or for a core. */
-export class ListenError extends Error {
+export class ListenError extends PlainError {
   override name = 'ListenError'
 }
 

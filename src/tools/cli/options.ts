@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { InvalidArgumentError, Option } from 'commander'
+import { UsageError } from '#core/domain/plain-error'
 import { LOG_LEVELS } from '#service/log'
 
 /** Settings of every command. */
@@ -60,7 +61,7 @@ export function flagOption(flags: string, description: string, prefix?: string):
 }
 
 /** An option or environment variable with an invalid value. The message says which, and what is allowed. */
-export class InvalidSettingError extends Error {
+export class InvalidSettingError extends UsageError {
   override name = 'InvalidSettingError'
 }
 

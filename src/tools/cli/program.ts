@@ -1,37 +1,9 @@
 import { Command, CommanderError } from 'commander'
+import { PlainError, UsageError } from '#core/domain/plain-error'
 import { printable } from '#core/domain/printable'
-import { NewerLogError } from '#core/log/log-head'
-import { EventPathError } from '#core/records/event-paths'
-import { EventStreamError } from '#core/records/record-position'
-import { StoreError, StoreUnavailableError } from '#core/store/errors'
-import { ExportError } from '#service/formats/export-error'
-import { ListenError } from '#service/serve/listen'
 import { commit, PROGRAM_VERSION } from '#service/version'
-import { CompareError } from '../compare/compare-error.ts'
-import { DialError } from '../generate/dial-error.ts'
-import { GenerateOptionError } from '../generate/options.ts'
-import { ImportError } from '../import/import-error.ts'
-import { TemporaryFileError } from '../import/temporary-file.ts'
-import { ServiceError } from '../status/service-status.ts'
 import { EXIT } from './exit.ts'
-import { InvalidSettingError } from './options.ts'
 import { endAtOutputFault } from './output.ts'
-
-/** Errors of which a user needs only the message. */
-const PLAIN_ERRORS = [
-  CompareError,
-  DialError,
-  EventPathError,
-  EventStreamError,
-  ExportError,
-  ImportError,
-  ListenError,
-  NewerLogError,
-  ServiceError,
-  StoreError,
-  StoreUnavailableError,
-  TemporaryFileError,
-]
 
 /** Every command of the program, by name. Only the one that is called is loaded, because each loads many modules. */
 const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
@@ -71,7 +43,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
         '--version',
         'print the version',
       )
-    for (const command of await loadCommands(args[0])) program.addCommand(command)
+    if (args[0] !== '--version')
+      for (const command of await loadCommands(args[0])) program.addCommand(command)
     configure(program)
     await program.parseAsync(args, { from: 'user' })
   })
@@ -131,13 +104,9 @@ function reportError(thrown: unknown): number {
   // Another error while closing, such as that of a file on a full disk, is a consequence of the first one.
   while (error instanceof SuppressedError) error = error.suppressed
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-  if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {
+  if (error instanceof PlainError) {
     console.error(`lyra: ${printable(error.message)}`)
-    return EXIT.usage
-  }
-  if (PLAIN_ERRORS.some((kind) => error instanceof kind)) {
-    console.error(`lyra: ${printable((error as Error).message)}`)
-    return EXIT.failure
+    return error instanceof UsageError ? EXIT.usage : EXIT.failure
   }
   console.error('lyra: unexpected error, please report it:', error)
   return EXIT.failure

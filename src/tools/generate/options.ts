@@ -1,3 +1,4 @@
+import { UsageError } from '#core/domain/plain-error'
 /** Options of the generator; all but `blocks` have a default. */
 export type GenerateOptions = {
   /** Blocks to generate, 1 to 10^9. */
@@ -28,7 +29,7 @@ export type GenerateOptions = {
 type ResolvedOptions = Required<GenerateOptions>
 
 /** An option of the generator is out of range. The message names it, and the allowed values. */
-export class GenerateOptionError extends Error {
+export class GenerateOptionError extends UsageError {
   override name = 'GenerateOptionError'
 }
 

@@ -1,5 +1,7 @@
+import { PlainError } from '#core/domain/plain-error'
+
 /** A source that cannot be imported, or cannot be in its present state. The message says what is wrong, where, and what to do. */
-export class ImportError extends Error {
+export class ImportError extends PlainError {
   override name = 'ImportError'
 }
 

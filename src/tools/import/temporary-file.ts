@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
+import { PlainError } from '#core/domain/plain-error'
 
 /** A folder in which a temporary file of the required size cannot be created. */
-export class TemporaryFileError extends Error {
+export class TemporaryFileError extends PlainError {
   override name = 'TemporaryFileError'
 
   constructor(fault: string, cause?: unknown) {

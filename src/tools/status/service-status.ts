@@ -1,5 +1,6 @@
 import { type Answer, createConnection } from '#client/connection'
 import { LyraApiError, LyraConnectionError } from '#client/errors'
+import { PlainError } from '#core/domain/plain-error'
 import { RESOURCES } from '#core/resources/resources'
 import type { StateReport } from '#service/health/readiness'
 import type { CoverageBody } from '#service/questions/coverage-body'
@@ -12,7 +13,7 @@ const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** A service that does not answer, or is not Lyra. */
-export class ServiceError extends Error {
+export class ServiceError extends PlainError {
   override name = 'ServiceError'
 }
 
