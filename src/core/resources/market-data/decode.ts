@@ -158,32 +158,43 @@ let highestSeq = 0n
 /** Reads the periods of a message's product, beside the reader of the message itself. */
 const seqReader = new WireReader()
 
-/** Raises {@link highestSeq} by the seqs in the fields `bytes[start..end)` of a message, up to malformed bytes. */
+/** Raises {@link highestSeq} by the seqs that the message `bytes[start..end)` names, up to malformed bytes. */
 function noteSeqs(bytes: Buffer, start: number, end: number): void {
   seqReader.reset(bytes, start, end)
   try {
-    noteSeqsWithin(0)
+    while (seqReader.at < end) {
+      const tag = seqReader.tag()
+      if (tag === PRODUCT) noteSeqsOfProduct(end)
+      else seqReader.skip(tag)
+    }
   } catch (error) {
     if (!(error instanceof MalformedMessageError)) throw error
   }
 }
 
-/** As {@link noteSeqs}: the product's data lie in the market data, a perpetual's in these, and its seq in them. */
-function noteSeqsWithin(depth: number): void {
-  while (seqReader.at < seqReader.end) {
+/** Reads a product's data after their tag, which lie in a message that ends at `end`: a perpetual's lie within these. */
+function noteSeqsOfProduct(end: number): void {
+  const productEnd = seqReader.enter()
+  while (seqReader.at < productEnd) {
     const tag = seqReader.tag()
-    if (depth < 2 && tag === PRODUCT) {
-      const { end } = seqReader
-      seqReader.enter()
-      noteSeqsWithin(depth + 1)
-      seqReader.leave(end)
-    } else if (depth === 2 && tag === SEQ) {
+    if (tag === PRODUCT) noteSeqsOfPerpetual(productEnd)
+    else seqReader.skip(tag)
+  }
+  seqReader.leave(end)
+}
+
+function noteSeqsOfPerpetual(end: number): void {
+  const perpetualEnd = seqReader.enter()
+  while (seqReader.at < perpetualEnd) {
+    const tag = seqReader.tag()
+    if (tag === SEQ) {
       const seq = seqReader.uint64()
       if (seq > highestSeq) highestSeq = seq
     } else {
       seqReader.skip(tag)
     }
   }
+  seqReader.leave(end)
 }
 
 /** Market data whose lists are decoded when they are first requested. */
