@@ -4,6 +4,7 @@ import type { Cell } from '../../model/table.ts'
 /** A party of a market. `key` is its key in maps. */
 export type Party = { marketId: string; partyId: string; key: string }
 
+/** A party of a market, from the ids of both. */
 export function partyOf(marketId: string, partyId: string): Party {
   return { marketId, partyId, key: `${marketId} ${partyId}` }
 }

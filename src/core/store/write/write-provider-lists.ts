@@ -113,15 +113,40 @@ function storedProvider([partyId, feeShare, sla, listHeight, listIndex, ...posit
   }
 }
 
-/**
- * What the last of a market's lists changes: the providers with other figures than stored, each with the position of the list
- * since which it has them, and the parties that are no longer listed. Most figures change with each list, so few lists need to
- * be decoded.
- */
+/** What the lists of a market change: providers with other figures than stored, and parties that are no longer listed. */
+type ProviderChanges = { changed: ListedProvider[]; gone: string[] }
+
+/** Compares the last of a market's lists with the stored rows. */
 function changesOfProviders(
   lists: readonly PositionedMarketData[],
   stored: ReadonlyMap<string, StoredProvider>,
-): { changed: ListedProvider[]; gone: string[] } {
+): ProviderChanges {
+  const { listed, inAllLists } = listedProviders(lists)
+  const changed = new Map(listed)
+  for (const { figures } of inAllLists) {
+    const row = stored.get(figures.partyId)
+    // No follower has received a row without a position.
+    if (row !== undefined && hasBlock(row.listPosition.height) && isSame(figures, row.figures)) {
+      changed.delete(figures.partyId)
+    }
+  }
+  const gone = [...stored.keys()].filter((partyId) => !listed.has(partyId))
+  return { changed: [...changed.values()], gone }
+}
+
+/** The providers of a market's last list, each with the position of the list since which it has these figures. */
+type ListedProviders = {
+  /** By party. */
+  listed: ReadonlyMap<string, ListedProvider>
+  /** Those that have the same figures in all lists. */
+  inAllLists: readonly ListedProvider[]
+}
+
+/**
+ * Goes back from the last list as long as any provider has the same figures. Most figures change with each list, so few
+ * lists need to be decoded.
+ */
+function listedProviders(lists: readonly PositionedMarketData[]): ListedProviders {
   const last = lists.at(-1)!
   const listed = new Map(
     liquidityProviderRows(last.event).map((figures): [string, ListedProvider] => [
@@ -129,8 +154,6 @@ function changesOfProviders(
       { figures, listPosition: last },
     ]),
   )
-  const gone = [...stored.keys()].filter((partyId) => !listed.has(partyId))
-  // Those with the same figures in all lists, from the one that is examined to the last one.
   let unchanged = [...listed.values()]
   for (const list of lists.slice(0, -1).toReversed()) {
     if (unchanged.length === 0) break
@@ -139,13 +162,7 @@ function changesOfProviders(
     // No follower has received a row without a position.
     if (hasBlock(list.height)) for (const provider of unchanged) provider.listPosition = list
   }
-  for (const { figures } of unchanged) {
-    const row = stored.get(figures.partyId)
-    if (row !== undefined && hasBlock(row.listPosition.height) && isSame(figures, row.figures)) {
-      listed.delete(figures.partyId)
-    }
-  }
-  return { changed: [...listed.values()], gone }
+  return { listed, inAllLists: unchanged }
 }
 
 function isSame(one: LiquidityProviderRow, other: LiquidityProviderRow | undefined): boolean {
