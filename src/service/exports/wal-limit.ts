@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { LONG_WAL_BYTES, megabytes } from '#core/store/long-wal'
 import type { StoreWal } from '#core/store/store'
 import { unavailable } from '../http/errors.ts'
-import type { LongReads } from '../streams/long-reads.ts'
+import type { LongReads } from '../streams/long-reads/long-reads.ts'
 
 /** How often to try to empty a long WAL without readers here, and when a client may retry. */
 const SHORTEN_INTERVAL_MS = 5_000
