@@ -1,4 +1,5 @@
-import { type Coverage, describeBlocks, type HeightRange } from '../domain/coverage.ts'
+import type { Coverage } from '../domain/coverage.ts'
+import { describeBlocks, type HeightRange } from '../domain/height-ranges.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'

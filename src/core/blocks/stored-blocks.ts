@@ -2,14 +2,12 @@ import {
   type Coverage,
   type CoverageEnds,
   extended,
-  GapList,
-  type HeightRange,
-  holdAll,
   type ImportedRange,
-  isWithin,
   spanOf,
   startsAt,
 } from '../domain/coverage.ts'
+import { GapList } from '../domain/gap-list.ts'
+import { type HeightRange, holdAll, isWithin } from '../domain/height-ranges.ts'
 import type { OpenBlock } from './open-block.ts'
 
 type MissingBlocks = {

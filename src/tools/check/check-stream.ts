@@ -1,4 +1,5 @@
-import { firstGapFrom, GapList, type HeightRange } from '#core/domain/coverage'
+import { GapList } from '#core/domain/gap-list'
+import { firstGapFrom, type HeightRange } from '#core/domain/height-ranges'
 import { type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { allRows, namedRow } from '#core/store/walk-table'
 import { describeRow } from './compare-tables.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '#core/domain/compare-numbers'
-import { type HeightRange, type InText, inText } from '#core/domain/coverage'
+import { type HeightRange, type InText, inText } from '#core/domain/height-ranges'
 import { cutToMicrosecond } from '#core/domain/time'
 import type { Field } from '#core/model/field'
 import { compareResourceKeys, type Resource } from '#core/model/resource'

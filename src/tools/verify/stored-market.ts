@@ -1,5 +1,6 @@
-import { firstGapFrom, type Gap, type HeightRange } from '#core/domain/coverage'
 import { type EventPosition, hasBlock, isBefore } from '#core/domain/event-position'
+import type { Gap } from '#core/domain/gap-list'
+import { firstGapFrom, type HeightRange } from '#core/domain/height-ranges'
 import type { FundingPeriodEvent } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { PrunedBefore } from '#core/store/queries/store-contents'

@@ -1,5 +1,6 @@
-import { type Coverage, isWithin } from '#core/domain/coverage'
+import type { Coverage } from '#core/domain/coverage'
 import { type EventPosition, isBefore } from '#core/domain/event-position'
+import { isWithin } from '#core/domain/height-ranges'
 import { advance, type Unseen } from '#core/domain/unseen'
 import { isSameEvent, positionWithin } from '#core/store/queries/unseen/positioned-rows'
 import type { Pass } from '#core/store/queries/unseen/unseen-points'

@@ -1,5 +1,6 @@
-import { type Coverage, coverageOfResource, GapList } from '../../../domain/coverage.ts'
+import { type Coverage, coverageOfResource } from '../../../domain/coverage.ts'
 import type { EventPosition } from '../../../domain/event-position.ts'
+import { GapList } from '../../../domain/gap-list.ts'
 import { type PositionRange, storedPartsOf, type Unseen } from '../../../domain/unseen.ts'
 import {
   isOfAllMarkets,
