@@ -28,7 +28,7 @@ class CountingFeed implements Feed {
     await this.work()
   }
 
-  /** What a follower that joins waits for. */
+  /** Runs while a follower joins. */
   joined: (one: Follower) => Promise<void> = async () => {}
 
   join(one: Follower): Promise<void> {

@@ -231,7 +231,7 @@ const headOf = ({ resource }: ExportQuery, format: ExportFormat): ExportHead => 
 
 /** The error for a number that does not fit the requested format; any other error as it is. */
 function refusalOf(error: unknown, format: ExportFormat): unknown {
-  // An error of another thread has its class's name, but is no instance of it here.
+  // An error of another thread has the name of its class, but is no instance here.
   if (!(error instanceof Error) || error.name !== ExportError.name) return error
   return invalidParameter(
     `parsing field "format": format is "${format}", but a number does not fit: ${error.message}`,

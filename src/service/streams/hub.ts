@@ -8,7 +8,7 @@ export type Feed = {
   /** Reads what is new and sends it. Rejects if the store cannot be read; it is then called again. */
   update(): Promise<void>
   /**
-   * Adds a follower. Resolves once it has received what it misses, or later; its `start` says from where on. Rejects if the
+   * Adds a follower. Resolves once it has received its missing events, or later, which begin at its `start`. Rejects if the
    * store cannot be read.
    */
   join(follower: Follower, start: Start): Promise<void>

@@ -86,7 +86,7 @@ class GeneratedStream {
   #marketDataTurn = 0
 
   /**
-   * What is created first takes the first random numbers: another order would be another stream.
+   * The parts take their random numbers in the order of their creation: another order would be another stream.
    *
    * @throws {GenerateOptionError} for an option that is out of range.
    */

@@ -113,7 +113,7 @@ function storedProvider([partyId, feeShare, sla, listHeight, listIndex, ...posit
   }
 }
 
-/** What the lists of a market change: providers with other figures than stored, and parties that are no longer listed. */
+/** The changes by a market's lists: providers with other figures than stored, and parties that are no longer listed. */
 type ProviderChanges = { changed: ListedProvider[]; gone: string[] }
 
 /** Compares the last of a market's lists with the stored rows. */

@@ -4,7 +4,7 @@ const MAX_UNSENT_BYTES = 32 * 1024 * 1024
 /** What is closed if it has too many bytes: a connection, or one of its calls. */
 type Owner = { destroy(): unknown }
 
-/** Bytes that are counted for an address, and what they are in memory for. */
+/** Bytes that are counted for an address, and the owner for which they are in memory. */
 type CountedBytes = { address: string; owner: Owner; bytes: number }
 
 /** The bytes counted for an address: their sum, and each entry in the order of the calls. */

@@ -10,7 +10,7 @@ const NEEDED_TABLES = [
   { table: BLOCKS.table, columns: [...BLOCKS.columns, BLOCK_TIME] },
 ]
 
-/** The tables of a data node's database that are read, with their columns: which of them a release has. */
+/** The tables of a data node's database that are read, with their columns: a release may not have all. */
 export class ReadableTables {
   readonly #name: string
   /** The columns of each table. */
