@@ -4,7 +4,7 @@ import type { Coverage } from '#core/domain/coverage'
 import { BEGINNING, isBefore } from '#core/domain/event-position'
 import { advance, storedPartsOf, type Unseen, unseenAfter, unseenAfterAll } from '#core/domain/unseen'
 import type { Resource, Selection } from '#core/model/resource'
-import type { Pass } from '#core/store/queries/unseen/unseen-points'
+import type { Pass } from '#core/store/queries/unseen/points-pass'
 import type { UnseenQuery } from '#core/store/queries/unseen/unseen-rows'
 import {
   allDrained,

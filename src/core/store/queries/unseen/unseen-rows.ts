@@ -14,6 +14,7 @@ import { selectsNothing } from '../../pages/scan.ts'
 import { columnList, fromClause, selectionConditions } from '../../pages/scan-sql.ts'
 import type { Query, Statement } from '../../queries-protocol.ts'
 import { readCoverage, readStoreHead } from '../coverage.ts'
+import type { Pass, RangeRead } from './points-pass.ts'
 import {
   cutAt,
   idColumns,
@@ -26,7 +27,7 @@ import {
   positionOf,
   positionWithin,
 } from './positioned-rows.ts'
-import { type Pass, type RangeQuery, type RangeRead, readPoints } from './unseen-points.ts'
+import { type RangeQuery, readPoints } from './unseen-points.ts'
 
 /** A query for the rows that a follower has not received, in the order of the stream. */
 export type UnseenQuery = {
