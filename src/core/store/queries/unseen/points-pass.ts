@@ -57,7 +57,7 @@ type MarketInParts = {
   times: TimesOfMarket
   /** The source that is being read. */
   source: bigint
-  /** The last point of it that has been read. */
+  /** The last of its points that has been read. */
   after: PointKey
 }
 
@@ -76,7 +76,7 @@ function beginParts(times: TimesOfMarket, selection: Selection): MarketInParts {
 /**
  * Begins a pass over blocks, and reads their first points.
  *
- * @param times the points of the one requested market; null for those of all markets
+ * @param times the points of the one requested market; null for all markets
  */
 export function beginPass(
   { through, limit, times }: Pick<Pass, 'through' | 'limit'> & { times: TimesOfMarket | null },
