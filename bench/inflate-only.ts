@@ -1,6 +1,6 @@
 // Reads the entries of a segment that an import reads, inflates them and checks their sums, and nothing else: the limit of
 // an import. Prints the seconds as JSON.
-import { readZipDirectory } from '#tools/import/zip-file'
+import { readZipDirectory } from '#tools/import/segments/zip-file'
 
 const path = process.argv[2]!
 const startedAt = performance.now()

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
-import { boolean, defineTable, integer, text } from '#core/model/table'
+import { boolean, integer, text } from '#core/model/columns'
+import { defineTable } from '#core/model/table'
 import { connect } from '#core/store/postgres/connection/connection'
 import { copyRows } from '#core/store/postgres/rows/copy-rows'
 

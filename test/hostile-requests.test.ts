@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
-import { createUnsentBytes } from '#service/http/clients/unsent-bytes'
+import { UnsentBytes } from '#service/http/clients/unsent-bytes'
 import { hostileBytes } from './fixtures/hostile-requests.ts'
 import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { storeOfGenerated } from './fixtures/large-stream.ts'
@@ -93,7 +93,7 @@ async function serveApart(t: TestContext, store: string): Promise<Served> {
 }
 
 test('Over the memory limit, only the address with the most unread bytes loses its oldest answer', () => {
-  const unsentBytes = createUnsentBytes(100)
+  const unsentBytes = new UnsentBytes(100)
   const closed: string[] = []
   const hold = (address: string, name: string, bytes: number) =>
     unsentBytes.count(address, { destroy: () => closed.push(name) }, bytes)

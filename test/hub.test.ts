@@ -28,6 +28,13 @@ class CountingFeed implements Feed {
     await this.work()
   }
 
+  /** Runs while a follower joins. */
+  joined: (one: Follower) => Promise<void> = async () => {}
+
+  join(one: Follower): Promise<void> {
+    return this.joined(one)
+  }
+
   leave(one: Follower): void {
     this.left.push(one)
   }
@@ -62,12 +69,7 @@ describe('The hub of streams', () => {
   afterEach(() => hub.close())
 
   const follow = (key: string, feed: CountingFeed, one = follower()) =>
-    hub.follow(
-      key,
-      () => feed,
-      one,
-      async () => {},
-    )
+    hub.follow({ key, createFeed: () => feed, start: 'now' }, one)
 
   /** Commits a block, and waits until a feed has been read once more. */
   async function commit(to: string | null, read: CountingFeed): Promise<void> {
@@ -146,14 +148,10 @@ describe('The hub of streams', () => {
   test('forgets a follower that has closed before it had its first rows', async () => {
     const feed = new CountingFeed()
     const one = follower()
-    await hub.follow(
-      'a',
-      () => feed,
-      one,
-      async () => {
-        one.isClosed = true
-      },
-    )
+    feed.joined = async () => {
+      one.isClosed = true
+    }
+    await follow('a', feed, one)
     assert.deepEqual(feed.left, [one])
     const before = asked
     await sleep(POLL_MS)

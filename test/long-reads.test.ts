@@ -10,11 +10,12 @@ import { StoreUnavailableError } from '#core/store/errors'
 import type { Reader } from '#core/store/store'
 import type { ExportQuery } from '#service/formats/export-rows'
 import type { UnsentBytes } from '#service/http/clients/unsent-bytes'
-import type { ReadChunk } from '#service/streams/chunk'
 import type { Follower, Start } from '#service/streams/follower'
 import { Hub } from '#service/streams/hub'
-import { longReadsOf, startLongReads } from '#service/streams/long-reads'
-import { type ReadClass, ReadQueue } from '#service/streams/read-queue'
+import type { ReadChunk } from '#service/streams/long-reads/chunk'
+import { longReadsOf } from '#service/streams/long-reads/long-reads'
+import { type ReadClass, ReadQueue } from '#service/streams/long-reads/read-queue'
+import { startLongReads } from '#service/streams/long-reads/start-long-reads'
 import { RowFeed } from '#service/streams/row-feed'
 import { ResponseFollower } from '#service/streams/stream-route-follower'
 import { selectionKey } from '#service/streams/stream-slots'
@@ -49,10 +50,12 @@ function openHub(t: TestContext, reader: Reader, readChunk: ReadChunk = longRead
   t.after(() => hub.close())
   const follow = (resource: Resource, selection: Selection, follower: Follower, start: Start) =>
     hub.follow(
-      selectionKey(resource, selection),
-      () => new RowFeed(resource, selection, readChunk),
+      {
+        key: selectionKey(resource, selection),
+        createFeed: () => new RowFeed(resource, selection, readChunk),
+        start,
+      },
       follower,
-      (feed) => feed.join(follower, start),
     )
   return { hub, follow }
 }
@@ -270,7 +273,7 @@ describe('the unsent bytes of streams', () => {
     const { response, client } = await openUnread(t)
     let kept = 0
     let holder: { destroy(): unknown } | null = null
-    const unsentBytes: UnsentBytes = {
+    const unsentBytes: Pick<UnsentBytes, 'count'> = {
       count: (_, by, bytes) => {
         holder = by
         kept += bytes

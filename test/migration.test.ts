@@ -211,7 +211,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    // Only a server's writer is killed between the two (publication.ts).
+    // Only a server's writer is killed between the two (cluster/publication.ts).
     const skip = kind.name === 'sqlite'
     test('has rows that an older version had not published when it was killed', { skip }, async (t) => {
       const old = await restoreOldStore(t, kind)

@@ -1,16 +1,5 @@
-import {
-  type Coverage,
-  type CoverageEnds,
-  describeBlocks,
-  extended,
-  GapList,
-  type HeightRange,
-  holdAll,
-  type ImportedRange,
-  isWithin,
-  spanOf,
-  startsAt,
-} from '../domain/coverage.ts'
+import type { Coverage } from '../domain/coverage.ts'
+import { describeBlocks, type HeightRange } from '../domain/height-ranges.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'
@@ -22,6 +11,7 @@ import { type Block, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
 import { EventGuard } from './event-guard.ts'
 import { indexInBlock, type OpenBlock } from './open-block.ts'
+import { StoredBlocks } from './stored-blocks.ts'
 
 /**
  * Maximum memory for the events of one block before its end: for kinds that may be as long as a record, and for all others.
@@ -85,12 +75,9 @@ export class BlockAssembler {
     leftOut: new Map(),
   }
   readonly #options: AssemblerOptions
-  readonly #imported: readonly ImportedRange[]
+  readonly #stored: StoredBlocks
   readonly #envelope = createEnvelope()
   readonly #guard: EventGuard
-  /** The coverage's ends once every block handed on is committed; null while the store is empty. */
-  #ends: CoverageEnds | null
-  readonly #gaps: GapList
   /** The block that has begun and not ended. */
   #open: OpenBlock | null = null
   readonly #blockOne = new BlockOne()
@@ -102,27 +89,18 @@ export class BlockAssembler {
   constructor(options: AssemblerOptions) {
     const { coverage } = options
     this.#options = options
-    this.#imported = coverage?.imported ?? []
+    this.#stored = new StoredBlocks(coverage, options)
     this.#guard = new EventGuard(coverage?.chainId ?? null)
-    this.#ends = coverage
-    this.#gaps = new GapList(coverage?.gaps ?? [])
   }
 
   /** The store's coverage once every block handed on is committed; null while there is none. */
   get coverage(): Coverage | null {
-    return (
-      this.#ends && {
-        ...this.#ends,
-        chainId: this.#guard.chainId!,
-        gaps: this.#gaps.all,
-        imported: this.#imported,
-      }
-    )
+    return this.#stored.coverageOf(this.#guard.chainId)
   }
 
   /** The store's last block once every block handed on is committed; null while there is none. */
   get height(): bigint | null {
-    return this.#ends?.height ?? null
+    return this.#stored.height
   }
 
   /** The chain that events must have; null before the first event, if the store is empty. */
@@ -177,7 +155,7 @@ export class BlockAssembler {
    * @throws {GapError} as {@link accept}.
    */
   end(): void {
-    if (this.#open === null && this.#isStored(2n)) this.#handOnBlockOne()
+    if (this.#open === null && this.#stored.hasAny(2n)) this.#handOnBlockOne()
   }
 
   #beginBlock(): void {
@@ -221,10 +199,10 @@ export class BlockAssembler {
     // Block 1 has two parts.
     if (isStored && (height !== 1n || ended === null)) {
       this.counts.storedBlocks++
-      if (this.#isImported(height)) this.counts.importedBlocks++
+      if (this.#stored.isImported(height)) this.counts.importedBlocks++
     }
     if (height === 1n) this.#blockOne.endPart(block)
-    else if (!isStored) this.#handOn(block, this.#ends?.blockOne ?? null)
+    else if (!isStored) this.#handOn(block, this.#stored.blockOne)
   }
 
   /**
@@ -255,19 +233,19 @@ export class BlockAssembler {
     if (this.#blockOne.hasEnded(hash)) return true
     this.#blockOne.checkPart(hash, this.#position)
     if (!this.#isBlockStored(1n)) return false
-    if (this.#isImported(1n)) return true
-    return this.#blockOne.ended?.block.isStored !== false && this.#ends!.blockOne?.includes(hash) === true
+    if (this.#stored.isImported(1n)) return true
+    return this.#blockOne.ended?.block.isStored !== false && this.#stored.blockOne?.includes(hash) === true
   }
 
   /** Whether the store has a part of block 1 that the input does not have; the order of the parts is then unknown. */
   #hasOtherPartStored(hashes: readonly string[]): boolean {
     if (!this.#isBlockStored(1n)) return false
-    const stored = this.#ends!.blockOne
+    const stored = this.#stored.blockOne
     // Stores from version 0.1.0 do not know their parts. Two parts are more than the store has; a single one may be the
     // stored one.
     if (stored === null) return hashes.length < 2
     if (stored.every((hash) => hashes.includes(hash))) return false
-    if (this.#mayMiss(1n, 1n)) return true
+    if (this.#stored.mayMiss(1n, 1n)) return true
     throw new GapError(
       'block 1 has two parts, genesis and the block itself: the store contains one of them and this input has only ' +
         'the other. Ingest the files with both parts in one call, or keep the stored one with --allow-gap',
@@ -284,8 +262,8 @@ export class BlockAssembler {
    */
   #isBlockStored(height: bigint): boolean {
     // In an empty store, the next block is the first one that has begun.
-    const from = this.#ends === null ? this.#firstBegun! : this.#ends.height + 1n
-    if (height > from && !this.#mayMiss(from, height - 1n)) {
+    const from = this.#stored.height === null ? this.#firstBegun! : this.#stored.height + 1n
+    if (height > from && !this.#stored.mayMiss(from, height - 1n)) {
       throw new GapError(
         `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
           'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
@@ -294,26 +272,7 @@ export class BlockAssembler {
         this.#position,
       )
     }
-    return this.#isBetweenEnds(height) && !this.#gaps.has(height)
-  }
-
-  /** Whether gaps are allowed, or the operator has accepted a gap of these heights. */
-  #mayMiss(from: bigint, to: bigint): boolean {
-    const { allowGap, accepted = [] } = this.#options
-    return allowGap || holdAll(accepted, { from, to })
-  }
-
-  /** Whether any of a height's events are stored. */
-  #isStored(height: bigint): boolean {
-    return this.#isBetweenEnds(height) && this.#gaps.at(height)?.kind !== 'missing'
-  }
-
-  #isBetweenEnds(height: bigint): boolean {
-    return this.#ends !== null && height >= this.#ends.first && height <= this.#ends.height
-  }
-
-  #isImported(height: bigint): boolean {
-    return isWithin(this.#imported, height)
+    return this.#stored.hasWhole(height)
   }
 
   /** Checks an event's id against the open block. Returns its index within the block; null if the event is skipped. */
@@ -353,8 +312,7 @@ export class BlockAssembler {
     const { isStored, height } = block
     if (isStored) return
     // A block recorded as incomplete may arrive incomplete again.
-    const isRecorded = this.#gaps.at(height)?.kind === 'incomplete'
-    if (!isRecorded && !this.#mayMiss(height, height)) {
+    if (!this.#stored.isIncomplete(height) && !this.#stored.mayMiss(height, height)) {
       throw new GapError(
         `${missing} missing: the whole of block ${height} is needed. Ingest files that contain the complete block, let the ` +
           'core send it again, or keep the incomplete one with --allow-gap',
@@ -405,15 +363,12 @@ export class BlockAssembler {
   /** Hands on a whole block. `blockOne` are the hashes of the parts of block 1 that the store then has. */
   #handOn(block: OpenBlock, blockOne: readonly string[] | null): void {
     const { height, timestamp, events, isIncomplete, storedIndex, weight } = block
-    if (isIncomplete && this.#gaps.at(height)?.kind === 'incomplete') {
+    if (isIncomplete && this.#stored.isIncomplete(height)) {
       this.counts.storedBlocks++
       return
     }
-    const replacesAfter = this.#isStored(height) ? storedIndex : null
-    const span = isIncomplete ? spanOf(this.#ends, this.#gaps, height) : null
-    const ends = this.#ends ?? startsAt(this.#firstBegun!)
-    this.#ends = { ...extended(ends, this.#gaps, height, timestamp), blockOne }
-    if (span !== null) this.#gaps.add({ from: height, to: height, kind: 'incomplete', ...span })
+    const replacesAfter = this.#stored.hasAny(height) ? storedIndex : null
+    this.#stored.add(block, blockOne, this.#firstBegun!)
     this.counts.blocks++
     this.#options.onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
   }

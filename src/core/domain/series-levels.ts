@@ -5,7 +5,7 @@ import { SECOND } from './time.ts'
 /*
  * Series are read from buckets of several lengths. Once points are stored, all buckets of a market and source that end by a
  * certain time are built, except ranges whose points have changed since. Everything else is read from shorter buckets and,
- * in the end, from the points (store/charts/build-series.ts, store/queries/series.ts).
+ * in the end, from the points (store/charts/build-series.ts, store/queries/series/series.ts).
  */
 
 /** A length of buckets, in seconds. Its buckets are built from those of `of`, the shortest ones from the points. */

@@ -1,5 +1,6 @@
-import { type Coverage, firstGapFrom, type HeightRange } from './coverage.ts'
+import type { Coverage } from './coverage.ts'
 import { type EventPosition, isBefore } from './event-position.ts'
+import { firstGapFrom, type HeightRange } from './height-ranges.ts'
 import { least } from './integers.ts'
 
 /** The events after a position, up to the end of block `to`. */

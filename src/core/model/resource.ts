@@ -1,11 +1,12 @@
 import { wordsOfName } from '../domain/words.ts'
+import type { RowType } from './columns.ts'
 import type { CursorCodec } from './cursor-codec.ts'
 import { columnOf, type Field, isNodeOf, isStored, namesOf, shownColumns } from './field.ts'
 import { type DescribedFilter, type Filter, type FilterName, filterOf, type Selection } from './filters.ts'
 import { nodeWriter } from './node-json.ts'
 import type { Key, KeyColumn, Row } from './row.ts'
 import { type Positions, refuseTablesWithoutPosition, selectWithPositions } from './row-positions.ts'
-import { type MarketColumn, marketColumn, type RowType, type Table } from './table.ts'
+import { type MarketColumn, marketColumn, type Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
 
 export type { Filter, FilterName, Selection } from './filters.ts'
@@ -43,7 +44,7 @@ type Storage = {
   span?: { column: string; table: string }
   /**
    * Whether a table gives for each range of blocks between which times the rows from these blocks lie
-   * (store/write/block-spans.ts), so that they are not searched in all rows of the selection. Data points have it.
+   * (store/write/point-spans.ts), so that they are not searched in all rows of the selection. Data points have it.
    */
   hasBlockSpans?: true
 }

@@ -8,7 +8,7 @@ import { rateAverages } from './rate-averages.ts'
 
 /**
  * The most important values of each market in one list: the nodes of other operations, which
- * store/queries/market-summaries.ts collects. It has pages like a resource and a stream of its state, but no exports.
+ * store/queries/summaries collects. It has pages like a resource and a stream of its state, but no exports.
  */
 export const marketSummaries = defineResource({
   name: 'marketSummaries',

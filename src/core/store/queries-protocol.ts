@@ -1,5 +1,6 @@
+import type { Cell } from '../model/columns.ts'
 import type { KeyValue, Row } from '../model/resource.ts'
-import type { Cell, Table, TableRow } from '../model/table.ts'
+import type { Table, TableRow } from '../model/table.ts'
 
 /*
  * SQL that is the same on SQLite and PostgreSQL is written once, as generators that know no database: they yield what is to

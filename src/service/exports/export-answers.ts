@@ -9,10 +9,10 @@ import type { Exchange } from '../http/exchange.ts'
 import type { Limits } from '../http/limits.ts'
 import { acceptsGzip } from '../http/responses/negotiation.ts'
 import { requestedPart } from '../http/responses/ranges.ts'
-import type { LongReads, OpenExport } from '../streams/long-reads.ts'
+import type { LongReads, OpenExport } from '../streams/long-reads/long-reads.ts'
 import { ExportFile, NoTemporaryFileError } from './export-file.ts'
 import { ExportFiles } from './export-files.ts'
-import { type ExportOptions, type RunningExport, RunningExports } from './running-exports.ts'
+import { type RunningExport, RunningExports, type RunningExportsOptions } from './running-exports.ts'
 import { freePiece, sendBytes } from './send-export.ts'
 
 /** How long an export may take; then it is cut off, and can be resumed after its last cursor. */
@@ -24,7 +24,10 @@ const MAX_EXPORT_MS = 15 * 60_000
  */
 const PARQUET_PART = 1 / 4
 
-export type ExportAnswersOptions = ExportOptions & { fileLimits: Limits['exportFiles'] }
+export type ExportAnswersOptions = RunningExportsOptions & { fileLimits: Limits['exportFiles'] }
+
+/** A checked request for an export: the rows, their format, and the exchange to answer. */
+type ExportRequest = { query: ExportQuery; format: ExportFormat; exchange: Exchange }
 
 /** Answers requests for exports: small ones are written to a file first, others are sent while they are read. */
 export class ExportAnswers {
@@ -45,19 +48,17 @@ export class ExportAnswers {
   }
 
   /**
-   * Answers with all rows of a query in a format. A file has a length, an entity tag and ranges; an answer that is
+   * Answers with all rows of a query in the format. A file has a length, an entity tag and ranges; an answer that is
    * compressed on its way has none of these, so it is sent while it is read.
    *
    * Rejects with `ApiError` (http/errors.ts), and with faults of the store.
    */
-  async answer(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<void> {
-    const { method, headers } = exchange.request
-    const isZipped =
-      method === 'GET' && format !== 'parquet' && headers.range === undefined && acceptsGzip(exchange.request)
-    const file = isZipped ? null : await this.#fileOf(query, format, exchange)
-    if (file === null) return this.#sendWhileReading(query, format, exchange, isZipped)
+  async answer(request: ExportRequest): Promise<void> {
+    const isZipped = mayZip(request)
+    const file = isZipped ? null : await this.#fileOf(request)
+    if (file === null) return this.#sendWhileReading(request, isZipped)
     try {
-      await this.#sendFile(file, headOf(query, format), exchange)
+      await this.#sendFile(file, request)
     } finally {
       await file.release()
     }
@@ -69,7 +70,8 @@ export class ExportAnswers {
   }
 
   /** The file of all rows, retained for the caller; null if there is none. */
-  async #fileOf(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<ExportFile | null> {
+  async #fileOf(request: ExportRequest): Promise<ExportFile | null> {
+    const { exchange } = request
     const { socket } = exchange.request
     const { timeout = 0 } = socket
     const gone = new AbortController()
@@ -78,7 +80,7 @@ export class ExportAnswers {
     // The connection is silent while the file is written.
     socket.setTimeout(0)
     try {
-      const write = (abandoned: AbortSignal) => this.#writeFile(query, format, exchange.address, abandoned)
+      const write = (abandoned: AbortSignal) => this.#writeFile(request, abandoned)
       return await this.#files.fileOf(exchange.target, write, gone.signal)
     } finally {
       exchange.response.off('close', leave)
@@ -90,12 +92,10 @@ export class ExportAnswers {
    * Writes all rows of a query to a file; null if they have more bytes than a file may have, or no file can be created.
    */
   async #writeFile(
-    query: ExportQuery,
-    format: ExportFormat,
-    address: string,
+    { query, format, exchange }: ExportRequest,
     abandoned: AbortSignal,
   ): Promise<ExportFile | null> {
-    const running = await this.#running.begin(address, null)
+    const running = await this.#running.begin(exchange.address, null)
     const signal = AbortSignal.any([running.stop.signal, abandoned, AbortSignal.timeout(MAX_EXPORT_MS)])
     const most = this.#fileBytes * (format === 'parquet' ? PARQUET_PART : 1)
     let opened: OpenExport | null = null
@@ -129,11 +129,16 @@ export class ExportAnswers {
   }
 
   /** Sends a file, or the requested range of it. */
-  async #sendFile(file: ExportFile, head: ExportHead, exchange: Exchange): Promise<void> {
+  async #sendFile(file: ExportFile, { query, format, exchange }: ExportRequest): Promise<void> {
     const { request, response, address } = exchange
     const { storeHead, size, tag } = file
     const part = requestedPart(request.method === 'GET' ? request.headers : {}, tag, size)
-    const headers = { ...head, etag: tag, 'cache-control': 'no-cache', 'accept-ranges': 'bytes' }
+    const headers = {
+      ...headOf(query, format),
+      etag: tag,
+      'cache-control': 'no-cache',
+      'accept-ranges': 'bytes',
+    }
     if (part === 'unchanged') {
       exchange.begin(304, { storeHead, vary: 'Accept-Encoding', headers })
       response.end()
@@ -159,12 +164,7 @@ export class ExportAnswers {
   }
 
   /** Sends all rows of a query while they are read, as fast as the client takes them. */
-  async #sendWhileReading(
-    query: ExportQuery,
-    format: ExportFormat,
-    exchange: Exchange,
-    isZipped: boolean,
-  ): Promise<void> {
+  async #sendWhileReading({ query, format, exchange }: ExportRequest, isZipped: boolean): Promise<void> {
     const { request, response, address } = exchange
     const running = await this.#running.begin(address, response)
     let opened: OpenExport | null = null
@@ -215,6 +215,12 @@ export class ExportAnswers {
   }
 }
 
+/** Whether the bytes are compressed on their way. Parquet is compressed already, and ranges are those of a file. */
+function mayZip({ format, exchange: { request } }: ExportRequest): boolean {
+  const { method, headers } = request
+  return method === 'GET' && format !== 'parquet' && headers.range === undefined && acceptsGzip(request)
+}
+
 /** The headers of an export, however it is sent. */
 type ExportHead = Record<'content-type' | 'content-disposition', string>
 
@@ -225,7 +231,7 @@ const headOf = ({ resource }: ExportQuery, format: ExportFormat): ExportHead => 
 
 /** The error for a number that does not fit the requested format; any other error as it is. */
 function refusalOf(error: unknown, format: ExportFormat): unknown {
-  // That of a thread is no instance of its class here.
+  // An error of another thread has the name of its class, but is no instance here.
   if (!(error instanceof Error) || error.name !== ExportError.name) return error
   return invalidParameter(
     `parsing field "format": format is "${format}", but a number does not fit: ${error.message}`,

@@ -35,7 +35,8 @@ export function createExports(options: ExportAnswersOptions): Exports {
           if (!hasName(parameters, FORMAT_PARAMETER.name)) return pages.answer(exchange)
           const values = readParameters(parseQuery(parameters))
           const query = exportQuery(resource, exchange.pathId, values)
-          return answers.answer(query, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)
+          const format = values.get(FORMAT_PARAMETER.name) as ExportFormat
+          return answers.answer({ query, format, exchange })
         },
       }
     },
@@ -46,7 +47,7 @@ export function createExports(options: ExportAnswersOptions): Exports {
         answer: async (exchange) => {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
           const format = formatOf(values, ending)
-          await answers.answer(fullExportQuery(resource, values), format, exchange)
+          await answers.answer({ query: fullExportQuery(resource, values), format, exchange })
         },
       })
       return [routeOf(null), ...EXPORT_FORMATS.map(routeOf)]

@@ -1,17 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import type { Logger } from 'pino'
-import { LONG_WAL_BYTES, megabytes } from '#core/store/long-wal'
-import type { StoreWal } from '#core/store/store'
 import { unavailable } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { Account, Quota } from '../quotas.ts'
-import type { LongReads } from '../streams/long-reads.ts'
 import { ReadingPace, sampleInterval } from './export-pace.ts'
-
-/** How often to try to empty a long WAL without readers here, and when a client may retry. */
-const SHORTEN_INTERVAL_MS = 5_000
-const LOG_RETRY_SECONDS = 10
+import { WalLimit, type WalLimitOptions } from './wal-limit.ts'
 
 /** When a client may retry if all slots are taken: by then, slow readers have been distinguished from fast ones. */
 const SLOT_RETRY_SECONDS = 60
@@ -23,14 +16,8 @@ const SLOT_RETRY_SECONDS = 60
 const SLOW_TIMES = 5
 const MAX_SLOW_ADDRESSES = 4_096
 
-export type ExportOptions = {
-  longReads: LongReads
-  /** The store's WAL, if it has one. */
-  storeWal?: StoreWal | undefined
-  log: Logger
+export type RunningExportsOptions = WalLimitOptions & {
   account: Account
-  /** Exports at a time. */
-  slots: number
   /** How fast their clients must read. */
   leastPace: Limits['exportPace']
 }
@@ -54,19 +41,17 @@ export type RunningExport = {
  * slow readers would otherwise end each other's exports, and everybody else's.
  */
 export class RunningExports {
-  readonly #options: ExportOptions
+  readonly #options: RunningExportsOptions
   readonly #quota: Quota<RunningExport>
   /** In the order in which they began. */
   readonly #running = new Set<RunningExport>()
   /** Files that are being sent. */
   readonly #files = new Set<RunningExport>()
   readonly #slowAddresses: LRUCache<string, true>
-  /** Bytes of the WAL beyond which the next export is ended. */
-  #breakAt = LONG_WAL_BYTES
-  #shortenedAt = Number.NEGATIVE_INFINITY
+  readonly #walLimit: WalLimit
   #timer: NodeJS.Timeout | null = null
 
-  constructor(options: ExportOptions) {
+  constructor(options: RunningExportsOptions) {
     this.#options = options
     const { account, slots, leastPace } = options
     this.#quota = account.quota({
@@ -78,6 +63,7 @@ export class RunningExports {
       max: MAX_SLOW_ADDRESSES,
       ttl: SLOW_TIMES * leastPace.seconds * 1_000,
     })
+    this.#walLimit = new WalLimit(options)
   }
 
   /**
@@ -86,7 +72,7 @@ export class RunningExports {
    * @throws {ApiError} 503 while the WAL is long, or if there is no slot.
    */
   async begin(address: string, response: ServerResponse | null): Promise<RunningExport> {
-    await this.#refuseLongWal()
+    await this.#walLimit.refuseIfLong(this.#running.size > 0)
     const begun = this.#newExport(address, response)
     const result = this.#quota.take(address, begun)
     if (result === 'refused') this.#takeFromSlowest(begun)
@@ -113,6 +99,7 @@ export class RunningExports {
     this.#timer ??= setInterval(() => this.#measure(), sampleInterval(this.#options.leastPace))
   }
 
+  /** Ends an export or a file, however its client has left. No effect if it has ended. */
   end(ended: RunningExport): void {
     this.#running.delete(ended)
     this.#files.delete(ended)
@@ -122,6 +109,11 @@ export class RunningExports {
     this.#timer = null
   }
 
+  /**
+   * Gives an export the slot of the slowest reader.
+   *
+   * @throws {ApiError} 503 if its address may not take one, or no reader has been measured long enough.
+   */
   #takeFromSlowest(begun: RunningExport): void {
     const { address } = begun
     const mayTake =
@@ -165,45 +157,15 @@ export class RunningExports {
     this.#giveWayToWal()
   }
 
-  /** Size of the store's WAL; 0 if it has none. */
-  #walBytes(): number {
-    return this.#options.storeWal?.bytes() ?? 0
-  }
-
-  async #refuseLongWal(): Promise<void> {
-    if (this.#walBytes() <= LONG_WAL_BYTES) return
-    const { longReads, log } = this.#options
-    const now = performance.now()
-    if (this.#running.size === 0 && now - this.#shortenedAt >= SHORTEN_INTERVAL_MS) {
-      this.#shortenedAt = now
-      await longReads.shortenWal()
-      if (this.#walBytes() <= LONG_WAL_BYTES) return
-      log.warn(
-        `the store's write-ahead log is ${megabytes(this.#walBytes())}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
-      )
-    }
-    throw unavailable(
-      "exports are paused while the store's write-ahead log is too long; try again later",
-      LOG_RETRY_SECONDS,
-    )
-  }
-
   /**
    * Ends an export if the WAL is too long, since the export's snapshot prevents the WAL from being emptied: the export of the
-   * slowest reader, or else the oldest one. Another one is ended each time the WAL has grown by a part of the limit. When all
-   * have been ended, it has at most doubled.
+   * slowest reader, or else the oldest one.
    */
   #giveWayToWal(): void {
-    const bytes = this.#walBytes()
-    if (bytes <= LONG_WAL_BYTES) this.#breakAt = LONG_WAL_BYTES
-    if (bytes <= this.#breakAt) return
-    this.#breakAt = bytes + LONG_WAL_BYTES / this.#options.slots
+    const tooLong = this.#walLimit.exceeded()
+    if (tooLong === null) return
     const oldest = [...this.#running].find(({ stop }) => !stop.signal.aborted)
     const ended = this.#slowest() ?? oldest
-    ended?.stop.abort(
-      new Error(
-        `the store's write-ahead log is ${megabytes(bytes)} and cannot be emptied during the export; resume with the last cursor`,
-      ),
-    )
+    ended?.stop.abort(tooLong)
   }
 }

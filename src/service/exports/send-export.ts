@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { GZIP_OPTIONS } from '../http/responses/negotiation.ts'
-import type { OpenExport } from '../streams/long-reads.ts'
+import type { OpenExport } from '../streams/long-reads/long-reads.ts'
 
 /** An export whose first piece has been read; null if it has none. */
 type BegunExport = { first: Uint8Array | null; opened: OpenExport }

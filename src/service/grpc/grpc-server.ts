@@ -16,7 +16,7 @@ import type { MethodHandler } from './call.ts'
 import { healthMethods } from './health.ts'
 import { type Calls, closeUnread, OpenCall, REQUEST_IS_LATE } from './open-call.ts'
 import type { GrpcOptions } from './options.ts'
-import { createReflection } from './reflection.ts'
+import { reflectionMethod } from './reflection.ts'
 import { tradingDataMethods } from './trading-data.ts'
 
 /** Metadata of a call. Before a client has acknowledged the limit, larger ones end its connection. */
@@ -159,7 +159,7 @@ type CallStream = { stream: ServerHttp2Stream; session: ServerHttp2Session; sock
 
 /** The methods by their paths. */
 function methodsOf(options: GrpcOptions): Map<string, MethodHandler> {
-  const reflection = createReflection(options.countRequest)
+  const reflection = reflectionMethod(options.countRequest)
   return new Map<string, MethodHandler>([
     ...tradingDataMethods(options),
     ...healthMethods(options.reader, options.ingestion, options.health),

@@ -15,15 +15,8 @@ import {
 } from '../http/errors.ts'
 import type { Quota } from '../quotas.ts'
 import type { AnswerSlots } from './answer-slots.ts'
-import {
-  drained,
-  framed,
-  type MethodHandler,
-  readRequest,
-  TOO_MANY_FRAMES,
-  timeoutMs,
-  withStoreHead,
-} from './call.ts'
+import { addStoreHead, drained, type MethodHandler, timeoutMs } from './call.ts'
+import { framed, readRequest, TOO_MANY_FRAMES } from './framing.ts'
 import { codeName, trailersOf } from './grpc-errors.ts'
 import type { GrpcOptions } from './options.ts'
 
@@ -202,7 +195,7 @@ export class OpenCall {
       return
     }
     const { known, explainError } = this.#calls
-    withStoreHead(this.#metadata, known.storeHead, known)
+    addStoreHead(this.#metadata, known.storeHead, known)
     this.end(explainError(error, { peer: `${socket.remoteAddress}:${socket.remotePort}` }))
   }
 

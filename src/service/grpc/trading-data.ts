@@ -7,7 +7,8 @@ import { type Method, methodsOf, TRADING_DATA } from '../protos/descriptors.ts'
 import { decodeMessage, encodeMessage } from '../protos/messages.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { questionAt } from '../questions/question-at.ts'
-import { framed, type MethodHandler, withStoreHead } from './call.ts'
+import { addStoreHead, type MethodHandler } from './call.ts'
+import { framed } from './framing.ts'
 import type { GrpcOptions } from './options.ts'
 
 /** Bytes of the answers about the node: a version and a commit, or a time. */
@@ -32,7 +33,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, MethodH
       {
         unary: async ({ metadata }) => {
           const { message, storeHead } = await answer()
-          withStoreHead(metadata, storeHead, known)
+          addStoreHead(metadata, storeHead, known)
           return framed(encodeMessage(DESCRIBED[name]!.response, message, MAX_NODE_ANSWER_BYTES))
         },
       },
@@ -59,11 +60,11 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
         connection: stream,
         response: null,
         sendCached: ({ body }, storeHead) => {
-          withStoreHead(metadata, storeHead, known)
+          addStoreHead(metadata, storeHead, known)
           answer = body
         },
         sendRendered: async ({ body: message, storeHead }) => {
-          withStoreHead(metadata, storeHead, known)
+          addStoreHead(metadata, storeHead, known)
           // Cached as it is sent, so that it is not framed again.
           const body = framed(message)
           answer = body

@@ -1,8 +1,5 @@
-import type { Logger } from 'pino'
-import { countedNotice } from '#core/domain/counted-notice'
 import { type FilterName, wordsOf } from '#core/model/resource'
 import { LISTS } from '#core/resources/resources'
-import { StoreUnavailableError } from '#core/store/errors'
 
 /** gRPC status codes, as used by the data node. */
 export const GRPC = {
@@ -178,31 +175,4 @@ export const internalError = (requestId: string) =>
 export function quoted(text: string): string {
   const shown = text.length > 100 ? `${text.slice(0, 100)}...` : text
   return JSON.stringify(shown.toWellFormed())
-}
-
-/** Seconds. Only an operator can repair a damaged store. */
-const DAMAGE_RETRY_S = 600
-
-/** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */
-export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
-
-/** @param onDamage called for each answer that a damaged store could not give */
-export function createExplainError(log: Logger, onDamage: () => void): ExplainError {
-  // While a database is unreachable, every request fails.
-  const noteUnavailable = countedNotice((message) => log.warn(message))
-  const noteDamage = countedNotice((message) => log.error(message))
-  return (error, name) => {
-    if (error instanceof ApiError) return error
-    if (error instanceof StoreUnavailableError && error.isDamaged) {
-      onDamage()
-      noteDamage(`store damaged: ${error.message}`)
-      return unavailable('the store is damaged, and cannot give this answer; see /ready', DAMAGE_RETRY_S)
-    }
-    if (error instanceof StoreUnavailableError) {
-      noteUnavailable(`store unavailable: ${error.message}`)
-      return unavailable('the store is temporarily unavailable; try again')
-    }
-    log.error({ err: error, ...name }, 'a request failed')
-    return internalError(Object.values(name)[0]!)
-  }
 }

@@ -1,15 +1,5 @@
-import {
-  byFrom,
-  type Coverage,
-  type GapText,
-  gapText,
-  type HeightRange,
-  type ImportedText,
-  type InText,
-  importedText,
-  inText,
-  without,
-} from '#core/domain/coverage'
+import { type Coverage, type GapText, gapText, type ImportedText, importedText } from '#core/domain/coverage'
+import { byFrom, type HeightRange, type InText, inText, without } from '#core/domain/height-ranges'
 import { ALL_CONTENTS, type ContentsQuery, type StoreContents } from '#core/store/queries/store-contents'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 

@@ -16,13 +16,13 @@ import { clientAddress } from '../http/clients/client-address.ts'
 import { Connections } from '../http/clients/connections.ts'
 import { createQueue, createRefusalQueue, type Queue } from '../http/clients/queue.ts'
 import { createRequestCount } from '../http/clients/rate-limit.ts'
-import { createUnsentBytes } from '../http/clients/unsent-bytes.ts'
+import { UnsentBytes } from '../http/clients/unsent-bytes.ts'
 import type { CorsOrigins } from '../http/cors.ts'
-import { createExplainError } from '../http/errors.ts'
 import { addAnswerMetrics, type Exchanges } from '../http/exchange.ts'
+import { createExplainError } from '../http/explain-error.ts'
 import { LIMITS, type Limits } from '../http/limits.ts'
 import { createHttpServer } from '../http/requests/http-server.ts'
-import { createParserErrors } from '../http/requests/parser-errors.ts'
+import { ParserErrors } from '../http/requests/parser-errors.ts'
 import { RequestTaker } from '../http/requests/take-requests.ts'
 import { staticRoutes } from '../http/responses/static-routes.ts'
 import { createRouter, type FindRoute, type Route } from '../http/router.ts'
@@ -30,7 +30,7 @@ import { createMetrics, type Metrics } from '../metrics.ts'
 import type { QueueClass } from '../questions/question.ts'
 import { QUESTIONS } from '../questions/questions.ts'
 import { Account } from '../quotas.ts'
-import type { LongReads } from '../streams/long-reads.ts'
+import type { LongReads } from '../streams/long-reads/long-reads.ts'
 import { Streams } from '../streams/stream-route.ts'
 import { commit } from '../version.ts'
 import { serviceRoutes } from './service-routes.ts'
@@ -180,7 +180,7 @@ function addServiceMetrics(
 type Clients = Pick<App['shared'], 'account' | 'connections' | 'unsentBytes' | 'countRequest'>
 
 function createClients({ log, rateLimit, trustProxy }: AppOptions, limits: Limits): Clients {
-  const unsentBytes = createUnsentBytes()
+  const unsentBytes = new UnsentBytes()
   const account = new Account((address) => {
     if (trustProxy) return
     log.warn(
@@ -232,7 +232,7 @@ function createAppServer(options: AppServerOptions): Server {
     trustProxy,
     exchanges: { known, corsOrigins, unsentBytes, countAnswer, isClosing },
   })
-  const parserErrors = createParserErrors({
+  const parserErrors = new ParserErrors({
     known,
     corsOrigins,
     connections,
@@ -245,7 +245,7 @@ function createAppServer(options: AppServerOptions): Server {
   server.on('request', (request, response) => requests.take(request, response))
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own refusal has no body.
   server.on('checkExpectation', (request, response) => requests.take(request, response))
-  server.on('clientError', parserErrors.onClientError)
-  server.on('connect', parserErrors.onConnect)
+  server.on('clientError', (error, socket) => parserErrors.onClientError(error, socket))
+  server.on('connect', (request, socket) => parserErrors.onConnect(request, socket))
   return server
 }

@@ -1,18 +1,32 @@
 import { type SingleFlight, singleFlight } from '#core/concurrency/single-flight'
 import type { Reader } from '#core/store/store'
-import type { Follower } from './follower.ts'
+import type { Follower, Start } from './follower.ts'
 import { PollSchedule, TICK_MS } from './poll-schedule.ts'
 
 /** A reading of the store for any number of followers. */
 export type Feed = {
   /** Reads what is new and sends it. Rejects if the store cannot be read; it is then called again. */
   update(): Promise<void>
+  /**
+   * Adds a follower. Resolves once it has received its missing events, or later, which begin at its `start`. Rejects if the
+   * store cannot be read.
+   */
+  join(follower: Follower, start: Start): Promise<void>
   /** Sends a follower nothing more. Has no effect on one that does not follow. */
   leave(follower: Follower): void
   /** Whether there may be something new although the store's height has not changed. */
   readonly awaitsGaps: boolean
   /** Sends its silent followers their position, or a comment to those that still wait for their rows. */
   keepAlive(silent: readonly Follower[]): void
+}
+
+/** The feed that a client wants to follow. */
+export type RequestedFeed = {
+  /** Distinguishes the feed from others: streams with the same key share one. */
+  key: string
+  /** Creates the feed for its first follower. */
+  createFeed(): Feed
+  start: Start
 }
 
 type HubOptions = {
@@ -53,23 +67,12 @@ export class Hub {
     this.#onNotice = onNotice
   }
 
-  /**
-   * Follows a feed until its follower leaves.
-   *
-   * @param key distinguishes the feed from others
-   * @param create creates the feed for its first follower
-   * @param join adds the follower to the feed, and resolves once the follower has received its missing rows, or later
-   */
-  async follow<Of extends Feed>(
-    key: string,
-    create: () => Of,
-    follower: Follower,
-    join: (feed: Of) => Promise<void>,
-  ): Promise<void> {
-    const followed = this.#followed.get(key) ?? this.#add(key, create())
+  /** Has a follower join a feed, and stay until it leaves. Resolves and rejects as {@link Feed.join}. */
+  async follow({ key, createFeed, start }: RequestedFeed, follower: Follower): Promise<void> {
+    const followed = this.#followed.get(key) ?? this.#add(key, createFeed())
     followed.followers.add(follower)
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS)
-    await join(followed.feed as Of)
+    await followed.feed.join(follower, start)
     if (follower.isClosed) this.leave(follower)
   }
 

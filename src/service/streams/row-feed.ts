@@ -4,8 +4,8 @@ import type { Coverage } from '#core/domain/coverage'
 import { BEGINNING, isBefore } from '#core/domain/event-position'
 import { advance, storedPartsOf, type Unseen, unseenAfter, unseenAfterAll } from '#core/domain/unseen'
 import type { Resource, Selection } from '#core/model/resource'
-import type { Pass } from '#core/store/queries/unseen/unseen-points'
-import { type Chunk, type ReadChunk, resumePosition, STREAM_CHUNK_ROWS } from './chunk.ts'
+import type { Pass } from '#core/store/queries/unseen/points-pass'
+import type { UnseenQuery } from '#core/store/queries/unseen/unseen-rows'
 import {
   allDrained,
   COMMENT,
@@ -17,7 +17,8 @@ import {
   sendToAll,
 } from './follower.ts'
 import type { Feed } from './hub.ts'
-import type { ReadClass } from './read-queue.ts'
+import { type Chunk, type ReadChunk, resumePosition, STREAM_CHUNK_ROWS } from './long-reads/chunk.ts'
+import type { ReadClass } from './long-reads/read-queue.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
@@ -115,20 +116,13 @@ export class RowFeed implements Feed {
     return Buffer.from(positionText(encodeStreamCursor(this.#resource, this.#selection, received)))
   }
 
-  /**
-   * Reads one chunk of missing ranges, in pieces of a bounded length; null if they are not available.
-   *
-   * @param asOf the coverage to which the pass belongs, if one is continued
-   */
+  /** Reads one chunk of unseen rows, in pieces of a bounded length; null if they are not available. */
   async #read(
     readClass: ReadClass,
-    unseen: Unseen,
-    asOf: Coverage | null,
-    pass: Pass | null,
+    progress: Pick<UnseenQuery, 'unseen' | 'asOf' | 'pass'>,
   ): Promise<Chunk | null> {
     const [resource, selection] = [this.#resource, this.#selection]
-    const query = { resource, selection, unseen, asOf, limit: this.#limit, pass }
-    const chunk = await this.#readChunk(query, readClass)
+    const chunk = await this.#readChunk({ ...progress, resource, selection, limit: this.#limit }, readClass)
     if (chunk !== null) this.#limit = chunk.limit
     return chunk
   }
@@ -146,10 +140,12 @@ export class RowFeed implements Feed {
     if (this.#progress === null) return this.#readFirst()
     let pass: Pass | null = null
     for (;;) {
-      const { unseen: before, coverage: asOf }: FeedProgress = this.#progress
-      const chunk = await this.#read('live', before, pass === null ? null : asOf, pass)
+      const before: FeedProgress = this.#progress
+      // A pass goes on with its coverage.
+      const asOf = pass === null ? null : before.coverage
+      const chunk = await this.#read('live', { unseen: before.unseen, asOf, pass })
       // A replica may lag behind what another one has answered.
-      if (chunk === null || chunk.coverage.height < asOf.height) return
+      if (chunk === null || chunk.coverage.height < before.coverage.height) return
       pass = chunk.pass
       const { unseen, coverage, bytes, isLast } = chunk
       if (bytes.length > 0) sendToAll(this.#upToDate, bytes)
@@ -211,7 +207,7 @@ export class RowFeed implements Feed {
       const after = { unseen: advance(unseen, asOf, null), asOf, pass }
       return { type: 'compare with the feed', after }
     }
-    const chunk = await this.#read('catching up', unseen, asOf, pass)
+    const chunk = await this.#read('catching up', { unseen, asOf, pass })
     if (chunk === null) return { type: 'wait for the store', after: { unseen, asOf, pass: null } }
     return { type: 'send', chunk, after: { unseen: chunk.unseen, asOf, pass: chunk.pass } }
   }

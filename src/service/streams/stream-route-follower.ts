@@ -37,7 +37,7 @@ type UnsentPiece = {
 /** The client of a stream: it writes to a response whose head has been sent. */
 export class ResponseFollower implements Follower {
   readonly #response: ServerResponse
-  readonly #unsentBytes: UnsentBytes
+  readonly #unsentBytes: Pick<UnsentBytes, 'count'>
   readonly #address: string
   readonly #onDropped: () => void
   /** For the count of unsent bytes: the response has no socket any more once it is closed. */
@@ -55,7 +55,12 @@ export class ResponseFollower implements Follower {
    * @param address the client's address
    * @param onDropped called once if the client is too far behind
    */
-  constructor(response: ServerResponse, unsentBytes: UnsentBytes, address: string, onDropped: () => void) {
+  constructor(
+    response: ServerResponse,
+    unsentBytes: Pick<UnsentBytes, 'count'>,
+    address: string,
+    onDropped: () => void,
+  ) {
     this.#response = response
     this.#unsentBytes = unsentBytes
     this.#address = address

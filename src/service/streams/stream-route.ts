@@ -18,9 +18,8 @@ import type { Route } from '../http/router.ts'
 import type { Metrics } from '../metrics.ts'
 import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
 import type { Account } from '../quotas.ts'
-import type { Follower } from './follower.ts'
-import { Hub } from './hub.ts'
-import type { LongReads } from './long-reads.ts'
+import { Hub, type RequestedFeed } from './hub.ts'
+import type { LongReads } from './long-reads/long-reads.ts'
 import { RowFeed } from './row-feed.ts'
 import { RETRY, ResponseFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
@@ -51,14 +50,8 @@ type StreamsOptions = {
   account: Account
 }
 
-/** A stream that a client has requested. */
-type RequestedStream = {
-  /** Streams with the same key share a feed. */
-  key: string
-  storeHead: StoreHead
-  /** Resolves once the missing events have been sent to the follower, or later. */
-  follow(follower: Follower): Promise<void>
-}
+/** A stream that a client has requested, and the last block of the store then. */
+type RequestedStream = { feed: RequestedFeed; storeHead: StoreHead }
 
 /** A stream that clients can request. */
 type OfferedStream = {
@@ -125,31 +118,27 @@ export class Streams {
         const { selection, start, storeHead } = requested
         const key = selectionKey(resource, selection)
         const createFeed = () => new RowFeed(resource, selection, readChunk)
-        const follow = (follower: Follower) =>
-          this.#hub.follow(key, createFeed, follower, (feed) => feed.join(follower, start))
-        return { key, storeHead, follow }
+        return { feed: { key, createFeed, start }, storeHead }
       },
     }
   }
 
   /** The stream of all market summaries: one feed serves all followers. */
   #summaries(): OfferedStream {
-    const feed = new SummaryFeed(this.#longReads.readSummaries)
-    const key = marketSummaries.name
+    const summaryFeed = new SummaryFeed(this.#longReads.readSummaries)
+    const feed: RequestedFeed = {
+      key: marketSummaries.name,
+      // It retains the state of the markets without followers, too.
+      createFeed: () => summaryFeed,
+      start: 'now',
+    }
     return {
       resource: marketSummaries,
       parameters: [],
       request: async () => {
         const { storeHead } = await this.#reader.freshness(null)
         if (storeHead === null) throw emptyStore()
-        const follow = (follower: Follower) =>
-          this.#hub.follow(
-            key,
-            () => feed,
-            follower,
-            () => feed.join(follower),
-          )
-        return { key, storeHead, follow }
+        return { feed, storeHead }
       },
     }
   }
@@ -173,11 +162,11 @@ export class Streams {
   }
 
   /** Sends the head of the answer, and lets the client follow. */
-  #answer(exchange: Exchange, resource: Resource, { key, storeHead, follow }: RequestedStream): void {
+  #answer(exchange: Exchange, resource: Resource, { feed, storeHead }: RequestedStream): void {
     const { request, response, address } = exchange
     if (response.destroyed) return
     let follower: ResponseFollower | null = null
-    const leave = this.#slots.take({ resource, key, address, end: () => follower?.end() })
+    const leave = this.#slots.take({ resource, key: feed.key, address, end: () => follower?.end() })
     if (leave === null) throw unavailable('too many streams are open; try again later')
     response.once('close', leave)
     exchange.begin(200, { storeHead, headers: STREAM_HEADERS })
@@ -188,7 +177,7 @@ export class Streams {
     response.write(RETRY)
     const added = this.#addFollower(exchange)
     follower = added
-    follow(added).catch((error: unknown) => {
+    this.#hub.follow(feed, added).catch((error: unknown) => {
       // The client reconnects automatically, and the status of that answer gives the reason.
       if (error instanceof StoreUnavailableError || error instanceof ApiError) {
         this.#log.warn(`a stream ends: ${error.message}`)

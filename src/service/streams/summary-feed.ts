@@ -3,21 +3,15 @@ import { singleFlight } from '#core/concurrency/single-flight'
 import { nodeWriter } from '#core/model/node-json'
 import type { Row } from '#core/model/resource'
 import { marketSummaries } from '#core/resources/market-summaries'
-import type { ChangedSummaries } from '#core/store/queries/summaries/market-summaries'
 import { allDrained, COMMENT, type Follower, LAG_WAIT_MS, MAX_PIECE_BYTES, sendToAll } from './follower.ts'
 import type { Feed } from './hub.ts'
+import type { ReadSummaries } from './long-reads/long-reads.ts'
 
 /** The shortest time between changes that are sent, milliseconds. */
 const PACE_MS = 5_000
 
 /** Sent after every summary has been. */
 const COMPLETE = Buffer.from('event: complete\ndata: {}\n\n')
-
-/**
- * Reads the summaries that differ from those of an earlier answer, by its name, or all of them if that was not the last
- * answer. Null while the store has no block, or a replica lags behind the last answer.
- */
-export type ReadSummaries = (known: string | null) => Promise<ChangedSummaries | null>
 
 /** A market's summary, and the number of the change that brought it. */
 type MarketState = { row: Row; change: number }
@@ -59,7 +53,7 @@ export class SummaryFeed implements Feed {
   }
 
   /**
-   * Adds a follower. Resolves once it has the state.
+   * Adds a follower, which receives the whole state, wherever it starts. Resolves once it has that.
    *
    * @throws {StoreUnavailableError} if there is no state yet, and the store cannot be read.
    */

@@ -1,5 +1,6 @@
-import { type Coverage, type HeightRange, isWithin } from '#core/domain/coverage'
+import type { Coverage } from '#core/domain/coverage'
 import { isBefore } from '#core/domain/event-position'
+import { type HeightRange, isWithin } from '#core/domain/height-ranges'
 import { cutToMicrosecond } from '#core/domain/time'
 import { STORED } from '#core/resources/stored'
 import type { PrunedBefore } from '#core/store/queries/store-contents'

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { withOpen } from '#core/concurrency/with-open'
+import { isBefore } from '#core/domain/event-position'
 import {
   describeBlocks,
   type HeightRange,
@@ -7,8 +8,7 @@ import {
   inText,
   isWithin,
   without,
-} from '#core/domain/coverage'
-import { isBefore } from '#core/domain/event-position'
+} from '#core/domain/height-ranges'
 import { nearestInt64 } from '#core/domain/integers'
 import { cutToMicrosecond, MICROSECOND } from '#core/domain/time'
 import { ingestFiles } from '#core/ingest/ingest-files'

@@ -1,5 +1,6 @@
-import { type Coverage, type HeightRange, without } from '#core/domain/coverage'
+import type { Coverage } from '#core/domain/coverage'
 import { isBefore } from '#core/domain/event-position'
+import { type HeightRange, without } from '#core/domain/height-ranges'
 import { count } from '#core/domain/words'
 import type { Batch } from '#core/model/batch'
 import type { GainedRows } from '#core/store/queries-protocol'

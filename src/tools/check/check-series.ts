@@ -1,4 +1,4 @@
-import { without } from '#core/domain/coverage'
+import { without } from '#core/domain/height-ranges'
 import { MIN_INT64 } from '#core/domain/integers'
 import { indexAt } from '#core/domain/series'
 import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'

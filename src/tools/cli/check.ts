@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { describeRanges } from '#core/domain/coverage'
+import { describeRanges } from '#core/domain/height-ranges'
 import { printable } from '#core/domain/printable'
 import { count } from '#core/domain/words'
 import { findStore } from '#core/store/open-store'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { withOpen } from '#core/concurrency/with-open'
-import { describeRanges } from '#core/domain/coverage'
+import { describeRanges } from '#core/domain/height-ranges'
 import { printable } from '#core/domain/printable'
 import { count } from '#core/domain/words'
 import { wordsOf } from '#core/model/resource'

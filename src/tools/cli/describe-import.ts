@@ -1,4 +1,5 @@
-import { describeBlocks, describeMissingResources } from '#core/domain/coverage'
+import { describeMissingResources } from '#core/domain/coverage'
+import { describeBlocks } from '#core/domain/height-ranges'
 import { formatTime } from '#core/domain/time'
 import { count, wordsOfName } from '#core/domain/words'
 import type { ImportReport } from '../import/import-report.ts'

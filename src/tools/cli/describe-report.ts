@@ -1,4 +1,4 @@
-import { describeBlocks } from '#core/domain/coverage'
+import { describeBlocks } from '#core/domain/height-ranges'
 import { count, wordsOfName } from '#core/domain/words'
 import type { IngestionReport } from '#core/ingest/report'
 import { describeCutOff } from '#core/records/read-records'

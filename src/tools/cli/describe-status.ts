@@ -1,5 +1,6 @@
-import { describeBlocks, describeMissingResources } from '#core/domain/coverage'
+import { describeMissingResources } from '#core/domain/coverage'
 import { describeDuration } from '#core/domain/duration'
+import { describeBlocks } from '#core/domain/height-ranges'
 import { printable } from '#core/domain/printable'
 import { formatTime } from '#core/domain/time'
 import { count } from '#core/domain/words'

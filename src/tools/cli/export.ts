@@ -1,11 +1,6 @@
-import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { existsSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { flushFolder } from '#core/concurrency/flush'
-import { count, wordsOfName } from '#core/domain/words'
-import { FILTERS, type Filter } from '#core/model/filters'
+import { count } from '#core/domain/words'
 import type { Resource } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { StoreError } from '#core/store/errors'
@@ -19,14 +14,15 @@ import type { ExportQuery } from '#service/formats/export-rows'
 import { ApiError } from '#service/http/errors'
 import { createLogger } from '#service/log'
 import { parameterReader, parametersOf } from '#service/questions/parameters'
-import { type GivenTime, lastBlockOf, parseTime } from './bound.ts'
+import { parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
-import { type ExportCommandOptions, type GivenFilters, refuseTimes } from './export-options.ts'
+import { type ExportCommandOptions, refuseTimes } from './export-options.ts'
+import { filterOptions, refuseForeign, restrictionsIn, takersOf } from './export-restrictions.ts'
 import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
-import { endAtOutputFault, forTerminal } from './output.ts'
+import { forTerminal } from './output.ts'
 import { RowProgress } from './progress.ts'
-import { wholeId } from './whole-id.ts'
+import { writeOut } from './write-out.ts'
 
 const NOTES = `
 All rows come from one snapshot. Rows of one market are sorted newest first; rows of all markets by market id, then
@@ -42,51 +38,6 @@ const ALL = 'all'
 const RESOURCES_BY_NAME = new Map(
   RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]),
 )
-
-type Restriction = keyof GivenFilters | 'from' | 'to'
-
-/** The options that restrict the rows, and their parameters in the API. */
-const RESTRICTIONS = [
-  ...Object.entries(FILTERS).map(([name, { option, type }]) => ({ option, name, type })),
-  { option: 'from', name: 'dateRange.startTimestamp', type: null },
-  { option: 'to', name: 'dateRange.endTimestamp', type: null },
-] as const satisfies { option: Restriction; name: string; type: Filter['type'] | null }[]
-
-/** The placeholder of a filter's value, by type. */
-const PLACEHOLDERS: Record<Filter['type'], string> = {
-  marketId: 'id',
-  partyId: 'id',
-  traderId: 'id',
-  source: 'source',
-  uint64: 'number',
-}
-
-/** The options that apply to a resource. */
-function restrictionsOf(resource: Resource): Restriction[] {
-  const parameters = [resource.scope, ...parametersOf(resource).map(({ name }) => name)]
-  return RESTRICTIONS.filter(({ name }) => parameters.includes(name)).map(({ option }) => option)
-}
-
-/** The names of the resources that take an option, for its help. */
-function takersOf(option: Restriction): string {
-  return RESOURCES.filter((resource) => restrictionsOf(resource).includes(option))
-    .map(({ kebabName }) => kebabName)
-    .join(', ')
-}
-
-/** The options for the filters of all resources. */
-function filterOptions(): Option[] {
-  return Object.values(FILTERS).flatMap(({ option, type, meaning }) => {
-    const takers = takersOf(option)
-    if (takers === '') return []
-    const isId = PLACEHOLDERS[type] === 'id'
-    const text = `${meaning[0]!.toLowerCase()}${meaning.slice(1, -1)}${isId ? ', by id or unique prefix' : ''}`
-    const otherwise = type === 'marketId' ? '; default: all markets' : ''
-    return [new Option(`--${flagOf(option)} <${PLACEHOLDERS[type]}>`, `${text} (${takers})${otherwise}`)]
-  })
-}
-
-const flagOf = (option: string) => wordsOfName(option, '-')
 
 /** `lyra export`: writes all rows of a resource to a file. */
 export function command(): Command {
@@ -167,37 +118,6 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   }
 }
 
-/** The given restrictions by parameter: ids are completed, and ages are counted back from the last block of the store. */
-async function restrictionsIn(store: Store, options: ExportCommandOptions): Promise<Map<string, string>> {
-  const values = new Map<string, string>()
-  for (const { option, name, type } of RESTRICTIONS) {
-    const value = options[option]
-    if (value === undefined) continue
-    if (typeof value === 'object') values.set(name, String(await timeOf(store, value)))
-    else if (PLACEHOLDERS[type!] !== 'id') values.set(name, value)
-    else values.set(name, await wholeId(store, type === 'marketId' ? 'market' : 'party', value))
-  }
-  return values
-}
-
-async function timeOf(store: Store, time: GivenTime): Promise<bigint> {
-  if (time.by === 'time') return time.before
-  return BigInt((await lastBlockOf(store, 'export')).timestamp) - time.age
-}
-
-/** Refuses options that the resource does not have, whatever their values. */
-function refuseForeign(resource: Resource, options: ExportCommandOptions): void {
-  const allowed = restrictionsOf(resource)
-  const foreign = RESTRICTIONS.find(
-    ({ option }) => options[option] !== undefined && !allowed.includes(option),
-  )?.option
-  if (foreign === undefined) return
-  const flags = allowed.map((name) => `--${flagOf(name)}`).join(', ')
-  throw new InvalidSettingError(
-    `${resource.kebabName} cannot be filtered by ${foreign} (--${flagOf(foreign)}); ${flags === '' ? 'omit it' : `allowed: ${flags}`}`,
-  )
-}
-
 /** The rows for which the options ask, checked like a request to the API. */
 function queryOfOptions(
   resource: Resource,
@@ -253,28 +173,5 @@ async function* shownBytes(
   const numbers = text ? ('text' as const) : undefined
   for await (const bytes of exportBytes({ ...query, times, numbers }, format, snapshot, reading)) {
     yield isShown ? forTerminal(Buffer.from(bytes).toString(), format) : bytes
-  }
-}
-
-/** Writes to standard output, or to a file that gets its name once it is whole and on disk. */
-export async function writeOut(
-  out: string | undefined,
-  bytes: AsyncIterable<string | Uint8Array>,
-): Promise<void> {
-  const source = Readable.from(bytes, { objectMode: false })
-  if (out === undefined) {
-    await pipeline(source, process.stdout, { end: false }).catch(endAtOutputFault)
-    return
-  }
-  const partial = `${out}.partial`
-  try {
-    await pipeline(source, createWriteStream(partial, { flush: true }))
-    renameSync(partial, out)
-    flushFolder(dirname(out))
-  } catch (error) {
-    rmSync(partial, { force: true })
-    const { syscall, message } = error as NodeJS.ErrnoException
-    if (syscall === undefined) throw error
-    throw new StoreError(`${out}: cannot be written (${message})`, { cause: error })
   }
 }

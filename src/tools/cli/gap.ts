@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { describeBlocks, describeRanges } from '#core/domain/coverage'
+import { describeBlocks, describeRanges } from '#core/domain/height-ranges'
 import { MAX_INT64 } from '#core/domain/integers'
 import { acceptGap, MAX_NAMED } from '#core/store/admin/accept-gap'
 import { findStore } from '#core/store/open-store'

@@ -1,4 +1,4 @@
-import { describeRanges, type HeightRange, intersection, merged } from '#core/domain/coverage'
+import { describeRanges, type HeightRange, intersection, merged } from '#core/domain/height-ranges'
 import { CompareError } from './compare-error.ts'
 
 /** Number of ranges of heights that an error lists. */

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '#core/domain/compare-numbers'
-import { type HeightRange, type InText, inText } from '#core/domain/coverage'
+import { type HeightRange, type InText, inText } from '#core/domain/height-ranges'
 import { cutToMicrosecond } from '#core/domain/time'
-import { count } from '#core/domain/words'
 import type { Field } from '#core/model/field'
 import { compareResourceKeys, type Resource } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
@@ -10,6 +9,7 @@ import { commonHeights } from './common-heights.ts'
 import { CompareError } from './compare-error.ts'
 import { compareRows, type Pair, type RowRules } from './compare-rows.ts'
 import { coverOf, exactKey, type RowsCompared } from './cover.ts'
+import { canonical, cutToMicroseconds, inOrder } from './rows-in-order.ts'
 import { type ComparedRow, HeightMovedError, isByMarket, isByPartyAlone, type Side } from './side.ts'
 
 /** The first difference between two sides; a side without the row is null. */
@@ -50,9 +50,6 @@ export type Comparison = {
 }
 
 type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => void }
-
-/** Maximum number of rows with the same value in the first column of their keys. A service that sends more is faulty. */
-const MAX_GROUP_ROWS = 100_000
 
 /**
  * How often changing rows are read again until both sides have the same height, and the milliseconds between two attempts.
@@ -188,20 +185,6 @@ async function compareRowsOf(
   return { ...before, ...counts }
 }
 
-/** Rows with times cut to the microsecond, if one side is a data node of the reference, which stores no more digits. */
-async function* cutToMicroseconds(
-  chunks: AsyncIterable<readonly ComparedRow[]>,
-  { a, b, resource }: RowsCompared,
-): AsyncGenerator<readonly ComparedRow[], void, undefined> {
-  if (!resource.dateRange || !(a.isReference || b.isReference)) return yield* chunks
-  for await (const rows of chunks) {
-    yield rows.map((row) => {
-      const [time, ...rest] = row.key
-      return { ...row, key: [cutToMicrosecond(time as bigint), ...rest], exact: row.key }
-    })
-  }
-}
-
 /** Whether a row is a data point that the other side, a data node of the reference, cannot store. */
 async function isLost(
   { a, b, resource, marketId }: RowsCompared,
@@ -217,44 +200,6 @@ async function isLost(
   return beside === null || beside > 1n
 }
 
-/**
- * Rows in the order of their whole key, without repetitions. Only rows with one value in its first column are in memory.
- */
-async function* inOrder(
-  chunks: AsyncIterable<readonly ComparedRow[]>,
-  name: string,
-): AsyncGenerator<ComparedRow[], void, undefined> {
-  let group: ComparedRow[] = []
-  const whole = () => {
-    const sorted = group.sort(
-      (x, y) => compareResourceKeys(x.key, y.key) || compareResourceKeys(x.exact ?? [], y.exact ?? []),
-    )
-    // If times are cut, two rows with one key are a repetition only if they are equal.
-    return sorted.filter((row, index) => {
-      const before = sorted[index - 1]
-      if (before === undefined || compareResourceKeys(row.key, before.key) !== 0) return true
-      return row.exact !== undefined && canonical(row.node) !== canonical(before.node)
-    })
-  }
-  for await (const rows of chunks) {
-    for (const row of rows) {
-      const order = group.length === 0 ? 0 : compareResourceKeys([row.key[0]!], [group[0]!.key[0]!])
-      // A page of the reference begins with rows with which the previous page has ended.
-      if (order < 0) continue
-      if (order > 0) {
-        yield whole()
-        group = []
-      }
-      group.push(row)
-      if (group.length > MAX_GROUP_ROWS) group = whole()
-      if (group.length > MAX_GROUP_ROWS) {
-        throw new CompareError(`${name}: more than ${count(MAX_GROUP_ROWS)} rows under one key`)
-      }
-    }
-  }
-  if (group.length > 0) yield whole()
-}
-
 /** Whether two values of a field are equal; numbers are compared as numbers. */
 function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean): boolean {
   if (a === b) return true
@@ -265,15 +210,4 @@ function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean)
     return isTime(a) && isTime(b) && cutToMicrosecond(BigInt(a)) === cutToMicrosecond(BigInt(b))
   }
   return canonical(a) === canonical(b)
-}
-
-/** A value as JSON, with the fields of objects sorted by name. */
-function canonical(value: unknown): string {
-  return (
-    JSON.stringify(value, (_, inner: unknown) =>
-      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([x], [y]) => (x < y ? -1 : 1)))
-        : inner,
-    ) ?? 'undefined'
-  )
 }

@@ -1,4 +1,4 @@
-import { type HeightRange, isWithin } from '#core/domain/coverage'
+import { type HeightRange, isWithin } from '#core/domain/height-ranges'
 import type { Key, Resource } from '#core/model/resource'
 import type { Pair } from './compare-rows.ts'
 import type { ComparedRow, Side } from './side.ts'

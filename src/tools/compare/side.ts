@@ -1,4 +1,4 @@
-import type { HeightRange } from '#core/domain/coverage'
+import type { HeightRange } from '#core/domain/height-ranges'
 import { columnOf, isObject, namesOf } from '#core/model/field'
 import type { Key, KeyValue, Resource } from '#core/model/resource'
 import { CompareError } from './compare-error.ts'

@@ -1,4 +1,4 @@
-import { byFrom } from '#core/domain/coverage'
+import { byFrom } from '#core/domain/height-ranges'
 import { MARKET_ID } from '#core/domain/ids'
 import { least } from '#core/domain/integers'
 import type { Key, Resource, Selection } from '#core/model/resource'

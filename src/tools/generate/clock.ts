@@ -18,7 +18,7 @@ export type BlockHead = {
 }
 
 /** `next` moves on to the next block; `again` returns a block with the same height and time, but another hash. */
-type Clock = { next(): BlockHead; again(): BlockHead }
+export type Clock = { next(): BlockHead; again(): BlockHead }
 
 /**
  * Creates the clock of a chain whose block `start` is 1 to 2.15 s after `startSecond` (Unix seconds). Blocks are 1 to 1.15

@@ -1,22 +1,22 @@
 import { enterOpeningAuction, runAuction } from './auction.ts'
 import { writeBegin, writeCheckpoint, writeEnd } from './block-frame.ts'
-import { type BlockHead, createClock, FIRST_SECOND } from './clock.ts'
+import { type BlockHead, type Clock, createClock, FIRST_SECOND } from './clock.ts'
 import { type Context, createContext, nextTransaction } from './context.ts'
 import { createDataSources } from './data-sources.ts'
 import { createEpochs } from './epochs.ts'
 import { endDuePeriod } from './funding.ts'
-import { createAssets } from './instruments.ts'
+import { type Asset, createAssets } from './instruments.ts'
 import { createLargeBlocks } from './large-blocks.ts'
 import { createLosses } from './losses.ts'
-import { createMarket } from './market.ts'
+import { createMarket, type Market } from './market.ts'
 import { writeAsset } from './market-events.ts'
 import { type GenerateOptions, resolveOptions } from './options.ts'
 import { createOrderFeed } from './orders.ts'
 import { createOtherKindsFeed } from './other-kinds.ts'
 import { createPointFeed } from './points.ts'
-import { createProviders } from './providers.ts'
-import { createRandom } from './random.ts'
-import { createRecordWriter, type RecordWriter } from './record-writer.ts'
+import { Providers } from './providers.ts'
+import { createRandom, type Random } from './random.ts'
+import { RecordWriter } from './record-writer.ts'
 import type { SentBlock } from './sent-blocks.ts'
 import { createTraders } from './traders.ts'
 
@@ -38,10 +38,10 @@ const FRAME_EVENTS = 3
  * @throws {GenerateOptionError} at once, for an option that is out of range.
  */
 export function generateRecords(options: GenerateOptions): Generator<Uint8Array, void, undefined> {
-  const { out, blocks } = createGenerator(options)
+  const stream = new GeneratedStream(options)
   return (function* () {
-    for (const _ of blocks) yield* out.takeFull()
-    yield* out.takeAll()
+    for (const _ of stream.blocks()) yield* stream.out.takeFull()
+    yield* stream.out.takeAll()
   })()
 }
 
@@ -53,103 +53,128 @@ export function generateBlocks(
   options: GenerateOptions,
   startSecond?: number,
 ): Generator<SentBlock, void, undefined> {
-  const { out, blocks } = createGenerator(options, startSecond)
+  const stream = new GeneratedStream(options, startSecond)
   return (function* () {
-    for (const { height, time } of blocks) yield { height, time, records: Buffer.concat(out.takeAll()) }
+    for (const { height, time } of stream.blocks()) {
+      yield { height, time, records: Buffer.concat(stream.out.takeAll()) }
+    }
   })()
 }
 
+/** Writes events of a block. */
+type WriteEvents = (context: Context) => void
+
 /** A stream that is being generated. */
-type Generating = {
+class GeneratedStream {
   /** Has the records of the blocks until they are taken. */
-  out: RecordWriter
-  /** Writes one block to `out` for each step, and yields its head. */
-  blocks: Generator<BlockHead, void, undefined>
-}
+  readonly out: RecordWriter
+  readonly #start: number
+  readonly #blockCount: number
+  readonly #random: Random
+  readonly #clock: Clock
+  readonly #assets: readonly Asset[]
+  readonly #markets: readonly Market[]
+  readonly #providers: Providers
+  readonly #sendEpochs: (context: Context) => number | null
+  readonly #sendPoints: WriteEvents
+  readonly #sendOrders: WriteEvents
+  readonly #sendOtherKinds: WriteEvents
+  readonly #enlarge: WriteEvents
+  readonly #marketDataPerBlock: number
+  #marketDataDue = 0
+  /** Number of market data sent so far; markets take turns. */
+  #marketDataTurn = 0
 
-function createGenerator(options: GenerateOptions, startSecond?: number): Generating {
-  const { blocks, parties, points, events, seed, start, chain, ...rest } = resolveOptions(options)
-  const random = createRandom(seed)
-  const out = createRecordWriter(chain)
-  const clock = createClock(start, random, startSecond ?? FIRST_SECOND + start - 1)
-  const assets = createAssets(random)
-  const positionsOf = createTraders(seed)
-  const nextDataSources = createDataSources(seed)
-  const lossesOf = createLosses(seed)
-  const markets = Array.from({ length: rest.markets }, (_, number) =>
-    createMarket(
-      number,
-      assets,
-      { positions: positionsOf(number), dataSources: nextDataSources(), lossesOf },
-      random,
-    ),
-  )
-  const providers = createProviders(markets, parties, random)
-  const sendEpochs = createEpochs()
-  const sendPoints = createPointFeed(markets, points)
-  const sendOrders = createOrderFeed(markets, events, seed)
-  const sendOtherKinds = createOtherKindsFeed(events, random, sendOrders)
-  const enlarge = createLargeBlocks(events, seed, sendOrders)
-  const marketDataPerBlock = Math.min(
-    markets.length,
-    Math.max(MARKETS_IN_EVERY_BLOCK, MARKET_DATA_RATIO * (FRAME_EVENTS + points + events)),
-  )
-  let marketDataDue = 0
-  let marketDataTurn = 0
+  /**
+   * The parts take their random numbers in the order of their creation: another order would be another stream.
+   *
+   * @throws {GenerateOptionError} for an option that is out of range.
+   */
+  constructor(options: GenerateOptions, startSecond?: number) {
+    const { blocks, markets, parties, points, events, seed, start, chain } = resolveOptions(options)
+    const random = createRandom(seed)
+    this.out = new RecordWriter(chain)
+    this.#start = start
+    this.#blockCount = blocks
+    this.#random = random
+    this.#clock = createClock(start, random, startSecond ?? FIRST_SECOND + start - 1)
+    this.#assets = createAssets(random)
+    this.#markets = createMarkets(markets, this.#assets, seed, random)
+    this.#providers = new Providers(this.#markets, parties, random)
+    this.#sendEpochs = createEpochs()
+    this.#sendPoints = createPointFeed(this.#markets, points)
+    this.#sendOrders = createOrderFeed(this.#markets, events, seed)
+    this.#sendOtherKinds = createOtherKindsFeed(events, random, this.#sendOrders)
+    this.#enlarge = createLargeBlocks(events, seed, this.#sendOrders)
+    this.#marketDataPerBlock = Math.min(
+      markets,
+      Math.max(MARKETS_IN_EVERY_BLOCK, MARKET_DATA_RATIO * (FRAME_EVENTS + points + events)),
+    )
+  }
 
-  function* write(): Generator<BlockHead, void, undefined> {
-    let block = clock.next()
-    if (start === 1) {
+  /** Writes one block to `out` for each step, and yields its head. To be called once. */
+  *blocks(): Generator<BlockHead, void, undefined> {
+    let block = this.#clock.next()
+    if (this.#start === 1) {
       // The genesis block also has height 1, but another hash.
-      writeGenesis(block)
-      block = clock.again()
+      this.#writeGenesis(block)
+      block = this.#clock.again()
     }
-    for (let written = 0; written < blocks; written++, block = clock.next()) {
-      writeBlock(block, written === 0)
+    for (let written = 0; written < this.#blockCount; written++, block = this.#clock.next()) {
+      this.#writeBlock(block, written === 0)
       yield block
     }
   }
 
   /** Writes only its frame. Block 1 has the same time, by which the reference distinguishes rows of other kinds. */
-  function writeGenesis(block: BlockHead): void {
-    const context = createContext(out, random, block)
+  #writeGenesis(block: BlockHead): void {
+    const context = createContext(this.out, this.#random, block)
     writeBegin(context)
     writeEnd(context)
   }
 
-  function writeBlock(block: BlockHead, first: boolean): void {
-    const context = createContext(out, random, block)
+  #writeBlock(block: BlockHead, isFirst: boolean): void {
+    const context = createContext(this.out, this.#random, block)
     writeBegin(context)
-    if (first) for (const asset of assets) writeAsset(context, asset)
-    sendOrders(context)
-    for (const market of markets) {
-      if (first) enterOpeningAuction(context, market)
+    if (isFirst) for (const asset of this.#assets) writeAsset(context, asset)
+    this.#sendOrders(context)
+    for (const market of this.#markets) {
+      if (isFirst) enterOpeningAuction(context, market)
       else runAuction(context, market)
     }
-    sendOrders(context)
-    const ended = sendEpochs(context)
-    if (ended === null) sendMarketData(context)
-    else providers.endEpoch(context, ended)
-    sendOrders(context)
+    this.#sendOrders(context)
+    const ended = this.#sendEpochs(context)
+    if (ended === null) this.#sendMarketData(context)
+    else this.#providers.endEpoch(context, ended)
+    this.#sendOrders(context)
     nextTransaction(context)
-    sendOtherKinds(context)
-    enlarge(context)
-    for (const market of markets) endDuePeriod(context, market)
-    sendOrders(context)
-    sendPoints(context)
-    sendOrders(context)
-    providers.sendProvisions(context)
+    this.#sendOtherKinds(context)
+    this.#enlarge(context)
+    for (const market of this.#markets) endDuePeriod(context, market)
+    this.#sendOrders(context)
+    this.#sendPoints(context)
+    this.#sendOrders(context)
+    this.#providers.sendProvisions(context)
     if (block.height % CHECKPOINT_BLOCKS === 0) writeCheckpoint(context)
-    sendOrders(context)
+    this.#sendOrders(context)
     writeEnd(context)
   }
 
   /** Sends the market data of every market while they are few; many take turns. */
-  function sendMarketData(context: Context): void {
-    for (marketDataDue += marketDataPerBlock; marketDataDue >= 1; marketDataDue--) {
-      providers.sendMarketData(context, markets[marketDataTurn++ % markets.length]!)
+  #sendMarketData(context: Context): void {
+    const markets = this.#markets
+    for (this.#marketDataDue += this.#marketDataPerBlock; this.#marketDataDue >= 1; this.#marketDataDue--) {
+      this.#providers.sendMarketData(context, markets[this.#marketDataTurn++ % markets.length]!)
     }
   }
+}
 
-  return { out, blocks: write() }
+function createMarkets(count: number, assets: readonly Asset[], seed: number, random: Random): Market[] {
+  const positionsOf = createTraders(seed)
+  const nextDataSources = createDataSources(seed)
+  const lossesOf = createLosses(seed)
+  return Array.from({ length: count }, (_, number) => {
+    const traders = { positions: positionsOf(number), dataSources: nextDataSources(), lossesOf }
+    return createMarket(number, assets, traders, random)
+  })
 }

@@ -27,63 +27,64 @@ const PARTY_AMOUNT_BYTES = 128
 const EMPTY_ONCE_IN = 40
 
 /** The liquidity providers of the network: their provisions, and their elements in the markets' data. */
-type Providers = {
+export class Providers {
+  readonly #provisions: Provision[] = []
+  readonly #ofMarkets: ReadonlyMap<Market, Provision[]>
+  readonly #listsOf: ReadonlyMap<Market, ProviderLists>
+  /** The height from which a market's lists are due to change. */
+  readonly #refreshAt = new Map<Market, number>()
+  /** Number of provisions that have been announced. */
+  #announced = 0
+  /** Number of changes so far; provisions take turns. */
+  #turn = 0
+
+  /** Creates `parties` providers. Each provides to one market, some to two or three. */
+  constructor(markets: readonly Market[], parties: number, random: Random) {
+    const ofMarkets = new Map<Market, Provision[]>(markets.map((market) => [market, []]))
+    for (let i = 0; i < parties; i++) {
+      const party = Buffer.from(random.hex(), 'latin1')
+      for (const market of providerMarkets(markets, i)) {
+        const provision = createProvision(random, party, market, `lp-${i}`)
+        this.#provisions.push(provision)
+        ofMarkets.get(market)!.push(provision)
+      }
+    }
+    this.#ofMarkets = ofMarkets
+    this.#listsOf = new Map([...ofMarkets].map(([market, own]) => [market, createProviderLists(own)]))
+  }
+
   /** Sends the provisions that begin or change in this block. */
-  sendProvisions(context: Context): void
-  /** Writes each provider's results and fees for the epoch that ends, and the market data of all markets. */
-  endEpoch(context: Context, epoch: number): void
-  /** Sends the market data of one market. */
-  sendMarketData(context: Context, market: Market): void
-}
-
-/** Creates `parties` providers. Each provides to one market, some to two or three. */
-export function createProviders(markets: readonly Market[], parties: number, random: Random): Providers {
-  const provisions: Provision[] = []
-  const ofMarkets = new Map<Market, Provision[]>(markets.map((market) => [market, []]))
-  for (let i = 0; i < parties; i++) {
-    const party = Buffer.from(random.hex(), 'latin1')
-    for (const market of providerMarkets(markets, i)) {
-      const provision = createProvision(random, party, market, `lp-${i}`)
-      provisions.push(provision)
-      ofMarkets.get(market)!.push(provision)
-    }
-  }
-  const listsOf = new Map<Market, ProviderLists>()
-  for (const [market, own] of ofMarkets) listsOf.set(market, createProviderLists(own))
-  const refreshAt = new Map<Market, number>()
-  let announced = 0
-  let turn = 0
-
-  function sendProvisions(context: Context): void {
-    if (announced < provisions.length) {
-      const until = Math.min(provisions.length, announced + ANNOUNCED_PER_BLOCK)
-      while (announced < until) announceProvision(context, provisions[announced++]!)
+  sendProvisions(context: Context): void {
+    const provisions = this.#provisions
+    if (this.#announced < provisions.length) {
+      const until = Math.min(provisions.length, this.#announced + ANNOUNCED_PER_BLOCK)
+      while (this.#announced < until) announceProvision(context, provisions[this.#announced++]!)
     } else if (provisions.length > 0 && context.block.height % BLOCKS_PER_CHANGE === 0) {
-      changeProvision(context, provisions[turn++ % provisions.length]!)
+      changeProvision(context, provisions[this.#turn++ % provisions.length]!)
     }
   }
 
-  function endEpochOfAll(context: Context, epoch: number): void {
-    for (const provision of provisions) endEpoch(provision, context.random)
-    for (const [market, own] of ofMarkets) writePaidFees(context, market, own.filter(isListed), epoch)
-    for (const [market, lists] of listsOf) {
+  /** Writes each provider's results and fees for the epoch that ends, and the market data of all markets. */
+  endEpoch(context: Context, epoch: number): void {
+    for (const provision of this.#provisions) endEpoch(provision, context.random)
+    for (const [market, own] of this.#ofMarkets) writePaidFees(context, market, own.filter(isListed), epoch)
+    for (const [market, lists] of this.#listsOf) {
       refreshLists(lists, context.random)
       writeMarketData(context, market, lists)
     }
   }
 
-  function sendMarketData(context: Context, market: Market): void {
-    const lists = listsOf.get(market)!
-    if (context.block.height >= (refreshAt.get(market) ?? 0)) {
+  /** Sends the market data of one market. */
+  sendMarketData(context: Context, market: Market): void {
+    const lists = this.#listsOf.get(market)!
+    if (context.block.height >= (this.#refreshAt.get(market) ?? 0)) {
       const blocks = context.random.between(LEAST_REFRESH_BLOCKS, MOST_REFRESH_BLOCKS)
-      refreshAt.set(market, context.block.height + blocks)
+      this.#refreshAt.set(market, context.block.height + blocks)
       if (context.random.onceIn(EMPTY_ONCE_IN)) emptyLists(lists)
       else refreshLists(lists, context.random)
     }
     writeMarketData(context, market, lists)
   }
-
-  return { sendProvisions, endEpoch: endEpochOfAll, sendMarketData }
 }
 
 /** Writes a `PaidLiquidityFeesStats` event with the fees paid to a market's providers for an epoch, if there are any. */

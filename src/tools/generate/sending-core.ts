@@ -3,7 +3,7 @@ import { readyHeightIn } from '#core/events/protocol-upgrade'
 import { ConnectionError, dialPair, type PairConnection } from '#service/live/forward/dial-pair'
 import { DialError } from './dial-error.ts'
 import { EVENT_TYPES } from './event-types.ts'
-import { createRecordWriter } from './record-writer.ts'
+import { RecordWriter } from './record-writer.ts'
 import { identityOf, messagesOf, type SentBlock } from './sent-blocks.ts'
 import { Snapshots } from './snapshots.ts'
 
@@ -117,7 +117,7 @@ export class SendingCore {
   /** The upgrade begins with the hash of the next block, as if the core had already begun it. */
   async #upgrade(height: number, next: SentBlock): Promise<void> {
     const { hash, chainId } = identityOf(next)
-    const out = createRecordWriter(chainId)
+    const out = new RecordWriter(chainId)
     out.beginBlock(height + 1, hash)
     out.write(EVENT_TYPES.protocolUpgradeStarted, null, { 1: height })
     const announcedAt = performance.now()

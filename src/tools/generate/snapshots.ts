@@ -1,7 +1,7 @@
 import { type Envelope, EVENT_KIND } from '#core/events/bus-event'
 import { LENGTH_DELIMITED, WireReader } from '#core/events/wire-reader'
 import { EVENT_TYPES } from './event-types.ts'
-import { createRecordWriter } from './record-writer.ts'
+import { RecordWriter } from './record-writer.ts'
 import { type BlockIdentity, identityOf, readEvents, type SentBlock } from './sent-blocks.ts'
 
 /** A core takes a snapshot at multiples of this height, which is a setting; this one is small. */
@@ -64,7 +64,7 @@ export class Snapshots {
   /** The messages of a core that starts again from its latest snapshot. There is one after the first block. */
   restart(): Restart {
     const { height, hash, chainId, state } = this.#latest!
-    const out = createRecordWriter(chainId)
+    const out = new RecordWriter(chainId)
     out.beginBlock(height, hash)
     for (const { kind, body } of state) out.write({ kind, type: STATE_TYPES.get(kind)! }, null, body)
     for (let number = 1; number <= NETWORK_PARAMETERS; number++) {

@@ -1,17 +1,19 @@
 import {
-  byFrom,
   type Coverage,
   type CoverageEnds,
-  describeBlocks,
   extended,
-  GapList,
-  type HeightRange,
   type ImportedRange,
+  startsAt,
+} from '#core/domain/coverage'
+import { GapList } from '#core/domain/gap-list'
+import {
+  byFrom,
+  describeBlocks,
+  type HeightRange,
   intersection,
   merged,
-  startsAt,
   without,
-} from '#core/domain/coverage'
+} from '#core/domain/height-ranges'
 import { ImportError, ImportGapError } from './import-error.ts'
 import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock } from './source.ts'

@@ -1,7 +1,7 @@
 import { isPostgresAddress } from '#core/store/postgres/address'
+import { openPostgresSource } from './database/postgres-source.ts'
 import { ImportError } from './import-error.ts'
-import { openPostgresSource } from './postgres-source.ts'
-import { findSegments, openSegmentSource } from './segment-source.ts'
+import { findSegments, openSegmentSource } from './segments/segment-source.ts'
 import type { ImportSource, SourceOptions } from './source.ts'
 
 /**

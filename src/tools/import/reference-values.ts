@@ -93,3 +93,8 @@ function dayStart(day: string): number {
 export function fromMicroseconds(microseconds: number): bigint {
   return BigInt(microseconds) * 1000n
 }
+
+/** Whether a text can be a chain id, as in events. */
+export function isChainId(text: string): boolean {
+  return text !== '' && text.length <= 256 && !text.includes('\0')
+}

@@ -1,8 +1,6 @@
-import type { EventPosition } from '#core/domain/event-position'
 import type { Batch } from '#core/model/batch'
 import { compareResourceKeys, type Key } from '#core/model/resource'
 import { projectEvent } from '#core/resources/projections'
-import type { ImportedResource } from './import-report.ts'
 import { fromMicroseconds } from './reference-values.ts'
 import { checkpointOf } from './rows/checkpoints.ts'
 import { fundingPaymentOf } from './rows/funding-payments.ts'
@@ -17,6 +15,9 @@ import type { ImportTally } from './tally.ts'
 /** The rows of history of one block, by table. */
 export type BlockRows = Record<keyof typeof HISTORY, readonly SourceRow[]>
 
+/** A block that is added to a batch; `timestamp` in Unix nanoseconds. */
+type BlockWriting = { batch: Batch; height: bigint; timestamp: bigint; tally: ImportTally }
+
 /**
  * Adds a source's block to a batch. Checkpoints have their positions in the stream. Of all other rows only the block is
  * known: they get the indexes 1, 2, ... in the order of their keys.
@@ -24,54 +25,61 @@ export type BlockRows = Record<keyof typeof HISTORY, readonly SourceRow[]>
 export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, tally: ImportTally): void {
   batch.blocks++
   const height = BigInt(block.height)
-  const timestamp = fromMicroseconds(block.time)
-  const arriving = { timestamp, events: [] }
-  const decode = <Decoded>(
-    table: keyof BlockRows,
-    of: (row: SourceRow, leaveOut: LeftOutRows) => Decoded | null,
-  ): Decoded[] => rows[table].flatMap((row) => of(row, tally.leaveOut) ?? [])
-  /** Adds decoded rows in the order of their keys. */
-  const add = <Decoded>(
-    resource: ImportedResource,
-    decoded: Decoded[],
-    keyOf: (one: Decoded) => Key,
-    write: (one: Decoded, position: EventPosition) => void,
-  ) => {
-    decoded.sort((a, b) => compareResourceKeys(keyOf(a), keyOf(b)))
-    for (const [at, one] of decoded.entries()) write(one, { height, index: at + 1 })
-    if (decoded.length > 0) tally.found(resource, timestamp)
+  const writing: BlockWriting = { batch, height, timestamp: fromMicroseconds(block.time), tally }
+  writeCheckpoints(writing, rows.checkpoints)
+  writePoints(writing, rows.points)
+  writePayments(writing, rows.payments)
+  writeProvisions(writing, rows.provisions)
+  writeEpochs(writing, rows)
+}
+
+function writeCheckpoints(
+  { batch, height, timestamp, tally }: BlockWriting,
+  rows: readonly SourceRow[],
+): void {
+  const checkpoints = decoded(rows, checkpointOf, tally)
+  for (const { event, index } of checkpoints) {
+    projectEvent(batch, event, { height, index }, { timestamp, events: [] })
   }
-  add(
-    'checkpoints',
-    decode('checkpoints', checkpointOf),
-    () => [],
-    ({ event, index }) => projectEvent(batch, event, { height, index }, arriving),
-  )
-  add(
-    'fundingPeriodDataPoints',
-    decode('points', dataPointOf),
-    ({ marketId, source, timestamp, seq }) => [marketId, BigInt(source), timestamp, seq],
-    (point, position) => projectEvent(batch, point, position),
-  )
-  const payments = decode('payments', fundingPaymentOf)
-  const losing = { timestamp, events: payments.map(({ loss }) => ({ event: loss })) }
-  add(
-    'fundingPayments',
-    payments,
-    ({ loss }) => [loss.marketId, loss.partyId],
-    ({ payment, loss }, position) => {
-      projectEvent(batch, payment, position, losing)
-      projectEvent(batch, loss, position, losing)
-    },
-  )
-  add(
-    'liquidityProvisions',
-    decode('provisions', provisionOf),
-    ({ provisionId }) => [provisionId],
-    (provision, position) => projectEvent(batch, provision, position),
-  )
-  const ends = decode('epochs', epochEndOf)
-  const fees = decode('paidFees', paidFeesOf)
+  if (checkpoints.length > 0) tally.found('checkpoints', timestamp)
+}
+
+function writePoints({ batch, height, timestamp, tally }: BlockWriting, rows: readonly SourceRow[]): void {
+  const points = decoded(rows, dataPointOf, tally)
+  sortByKey(points, (point) => [point.marketId, BigInt(point.source), point.timestamp, point.seq])
+  for (const [at, point] of points.entries()) projectEvent(batch, point, { height, index: at + 1 })
+  if (points.length > 0) tally.found('fundingPeriodDataPoints', timestamp)
+}
+
+function writePayments({ batch, height, timestamp, tally }: BlockWriting, rows: readonly SourceRow[]): void {
+  const payments = decoded(rows, fundingPaymentOf, tally)
+  const losses = { timestamp, events: payments.map(({ loss }) => ({ event: loss })) }
+  sortByKey(payments, ({ loss }) => [loss.marketId, loss.partyId])
+  for (const [at, { payment, loss }] of payments.entries()) {
+    const position = { height, index: at + 1 }
+    projectEvent(batch, payment, position, losses)
+    projectEvent(batch, loss, position, losses)
+  }
+  if (payments.length > 0) tally.found('fundingPayments', timestamp)
+}
+
+function writeProvisions(
+  { batch, height, timestamp, tally }: BlockWriting,
+  rows: readonly SourceRow[],
+): void {
+  const provisions = decoded(rows, provisionOf, tally)
+  sortByKey(provisions, ({ provisionId }) => [provisionId])
+  for (const [at, provision] of provisions.entries()) {
+    projectEvent(batch, provision, { height, index: at + 1 })
+  }
+  if (provisions.length > 0) tally.found('liquidityProvisions', timestamp)
+}
+
+/** Writes the end of an epoch, with the market data that follow in the block, or the fees that were paid without one. */
+function writeEpochs(writing: BlockWriting, rows: BlockRows): void {
+  const { batch, height, timestamp, tally } = writing
+  const ends = decoded(rows.epochs, epochEndOf, tally)
+  const fees = decoded(rows.paidFees, paidFeesOf, tally)
   if (fees.length > 0) tally.found('paidLiquidityFees', timestamp)
   if (ends.length === 0) {
     const events = fees.map((event) => ({ event }))
@@ -79,7 +87,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
       projectEvent(batch, event, { height, index: at + 1 }, { timestamp, events }, at)
     return
   }
-  const data = decode('epochData', (row, leaveOut) => marketDataOf({ row }, leaveOut))
+  const data = decoded(rows.epochData, (row, leaveOut) => marketDataOf({ row }, leaveOut), tally)
   data.sort((a, b) => a.index - b.index)
   // The core ends an epoch at the beginning of a block.
   const after = [...fees, ...data.map(({ event }) => event)].map((event) => ({ event }))
@@ -88,4 +96,17 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     projectEvent(batch, end, { height, index: at + 1 }, { timestamp, events })
   }
   if (data.length > 0) tally.found('liquidityProviderHistory', timestamp)
+}
+
+/** The decoded rows of a table, without those that are left out. */
+function decoded<Decoded>(
+  rows: readonly SourceRow[],
+  decode: (row: SourceRow, leaveOut: LeftOutRows) => Decoded | null,
+  tally: ImportTally,
+): Decoded[] {
+  return rows.flatMap((row) => decode(row, tally.leaveOut) ?? [])
+}
+
+function sortByKey<Decoded>(all: Decoded[], keyOf: (one: Decoded) => Key): void {
+  all.sort((a, b) => compareResourceKeys(keyOf(a), keyOf(b)))
 }

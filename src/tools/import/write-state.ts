@@ -29,42 +29,56 @@ type StateWriting = {
   onProgress: () => void
 }
 
+/** Writes a row of a table. Returns whether it counts: it is neither invalid nor of a block that is stored from events. */
+type RowWriter = (row: CurrentRow) => boolean
+
 /**
  * Writes the rows of current state. A row of a block that is stored from events is skipped, because events take precedence.
  * A row whose block the source does not have gets a position before all blocks.
  */
 export async function writeState(writing: StateWriting): Promise<void> {
-  const { batches, tally } = writing
-  const write = async (query: TableQuery, resource: ImportedResource, keep: (row: CurrentRow) => boolean) => {
-    if (writing.source.whyUnreadable(query) !== null) return
-    for await (const rows of writing.source.state(query)) {
-      if (writing.signal?.aborted) return
-      for (const row of rows) {
-        const { time } = row
-        if (keep(row) && !Number.isNaN(time)) tally.found(resource, fromMicroseconds(time))
-      }
-      await batches.commitIfDue(writing.importCoverage)
-      writing.onProgress()
-    }
-  }
-  await write(STATE.periods, 'fundingPeriods', periodWriter(writing))
+  await writeTable(writing, STATE.periods, 'fundingPeriods', periodWriter(writing))
   const provisions = newestWriter(writing, provisionOf, ({ provisionId }) => provisionId)
-  await write(STATE.liveProvisions, 'liquidityProvisions', provisions)
-  await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing, marketDataOf, projectEvent))
-  await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putMarketData))
+  await writeTable(writing, STATE.liveProvisions, 'liquidityProvisions', provisions)
+  const data = marketDataWriter(writing, marketDataOf, projectEvent)
+  await writeTable(writing, STATE.marketData, 'liquidityProviders', data)
+  const figures = marketDataWriter(writing, marketFiguresOf, putMarketData)
+  await writeTable(writing, STATE.marketFigures, 'marketData', figures)
   const assets = newestWriter(writing, assetOf, ({ assetId }) => assetId)
-  await write(STATE.assets, 'instruments', assets)
+  await writeTable(writing, STATE.assets, 'instruments', assets)
   const markets = newestWriter(writing, instrumentOf, ({ marketId }) => marketId)
-  await write(STATE.markets, 'instruments', markets)
+  await writeTable(writing, STATE.markets, 'instruments', markets)
+}
+
+/** Writes the rows of a table, if the source has it, and notes the first time of a resource's rows. */
+async function writeTable(
+  { source, importCoverage, batches, tally, signal, onProgress }: StateWriting,
+  query: TableQuery,
+  resource: ImportedResource,
+  writeRow: RowWriter,
+): Promise<void> {
+  if (source.whyUnreadable(query) !== null) return
+  for await (const rows of source.state(query)) {
+    if (signal?.aborted) return
+    for (const row of rows) {
+      const { time } = row
+      if (writeRow(row) && !Number.isNaN(time)) tally.found(resource, fromMicroseconds(time))
+    }
+    await batches.commitIfDue(importCoverage)
+    onProgress()
+  }
 }
 
 /** Gives the rows of each block positions: the indexes 1, 2, ... in the order of their keys. */
-function positionCounter(): (height: number | null) => EventPosition {
-  const counts = new Map<number, number>()
-  return (height) => {
+class RowPositions {
+  /** The last index of each block. */
+  readonly #indexes = new Map<number, number>()
+
+  /** The position of the next row of a block. `height` is null if the block is unknown. */
+  next(height: number | null): EventPosition {
     if (height === null) return UNKNOWN_POSITION
-    const index = (counts.get(height) ?? 0) + 1
-    counts.set(height, index)
+    const index = (this.#indexes.get(height) ?? 0) + 1
+    this.#indexes.set(height, index)
     return { height: BigInt(height), index }
   }
 }
@@ -78,16 +92,16 @@ function isFromEvents(importCoverage: ImportCoverage, height: number | null): bo
  * A period is from two events, its first and its last, which may be the same. If the block of one is stored from events,
  * its position is dropped, so that it replaces nothing.
  */
-function periodWriter({ importCoverage, batches, tally }: StateWriting) {
-  const positionIn = positionCounter()
+function periodWriter({ importCoverage, batches, tally }: StateWriting): RowWriter {
+  const positions = new RowPositions()
   let before: { event: FundingPeriodEvent; height: number | null } | null = null
-  return ({ row, height, heightOfSecond }: CurrentRow): boolean => {
+  return ({ row, height, heightOfSecond }) => {
     const event = fundingPeriodOf(row, tally.leaveOut)
     if (event === null) return false
     const startHeight = startOfPeriod(event, height, heightOfSecond, before)
     before = { event, height }
-    const last = positionIn(height)
-    const start = startHeight === height ? last : positionIn(startHeight)
+    const last = positions.next(height)
+    const start = startHeight === height ? last : positions.next(startHeight)
     const isLastFromEvents = isFromEvents(importCoverage, height)
     const isStartFromEvents = isFromEvents(importCoverage, startHeight)
     if (isLastFromEvents && isStartFromEvents) return false
@@ -119,8 +133,8 @@ function marketDataWriter(
   { importCoverage, batches, tally }: StateWriting,
   dataOf: (row: CurrentRow, leaveOut: LeftOutRows) => { event: MarketDataEvent; index: number } | null,
   add: (batch: Batch, event: MarketDataEvent, position: EventPosition) => void,
-) {
-  return (row: CurrentRow): boolean => {
+): RowWriter {
+  return (row) => {
     const { height } = row
     const data = isFromEvents(importCoverage, height) ? null : dataOf(row, tally.leaveOut)
     if (data === null) return false
@@ -137,12 +151,12 @@ function newestWriter<Event extends MarketEvent>(
   { importCoverage, batches, tally }: StateWriting,
   eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null,
   idOf: (event: Event) => string,
-) {
-  const positionIn = positionCounter()
+): RowWriter {
+  const positions = new RowPositions()
   const newest = new Map<string, number>()
-  return (row: CurrentRow): boolean => {
+  return (row) => {
     const { height, time } = row
-    const position = positionIn(height)
+    const position = positions.next(height)
     if (isFromEvents(importCoverage, height)) return false
     const event = eventOf(row.row, tally.leaveOut)
     if (event === null || newest.get(idOf(event))! > time) return false

@@ -3,7 +3,7 @@ import { NODE_DISK } from '#core/log/log-disk'
 import { type ReaderFile, readReaders } from '#core/log/reader-files'
 import { isSilent } from '#core/log/receiver-file'
 import { explainPathError } from '#core/records/event-paths'
-import { ServiceError } from './service-status.ts'
+import { ServiceError } from './ask-service.ts'
 
 /** The state of an event log. 64-bit integers are text. */
 export type EventLogStatus = {

@@ -1,21 +1,20 @@
-import { type Answer, createConnection } from '#client/connection'
-import { LyraApiError, LyraConnectionError } from '#client/errors'
-import { PlainError } from '#core/domain/plain-error'
+import type { Answer } from '#client/connection'
 import { RESOURCES } from '#core/resources/resources'
 import type { StateReport } from '#service/health/readiness'
 import type { CoverageBody } from '#service/questions/coverage-body'
 import { COVERAGE_PATH } from '#service/questions/coverage-body'
+import {
+  isCoverage,
+  isForward,
+  isLive,
+  isText,
+  isUpgrade,
+  listIn,
+  objectIn,
+  orNone,
+} from './answer-shapes.ts'
+import { type Ask, MAX_ANSWER_BYTES, parsedAnswer, ServiceError, serviceAt } from './ask-service.ts'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
-
-const TIMEOUT_MS = 10_000
-
-/** More than any answer of a service, and than all parts of a coverage together. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-
-/** A service that does not answer, or is not Lyra. */
-export class ServiceError extends PlainError {
-  override name = 'ServiceError'
-}
 
 /**
  * Requests the state of a running service.
@@ -127,125 +126,4 @@ function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
   const { coverage } = (parsedAnswer<Partial<CoverageBody> | null>(base, answer) ?? {}) as CoverageBody
   if (isCoverage(coverage)) return coverage
   throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service of this version`)
-}
-
-/** Whether a value has a certain shape. */
-type Shape = (value: unknown) => boolean
-
-const isText = (value: unknown) => typeof value === 'string'
-const isFlag = (value: unknown) => typeof value === 'boolean'
-const isNumber = (value: unknown) => Number.isFinite(value)
-/** An integer as text. */
-const isInteger = (value: unknown) => typeof value === 'string' && /^-?\d{1,20}$/.test(value)
-const orNull = (shape: Shape) => (value: unknown) => value === null || shape(value)
-const orNone = (shape: Shape) => (value: unknown) => value == null || shape(value)
-const isListOf = (shape: Shape) => (value: unknown) => Array.isArray(value) && value.every(shape)
-const isObject = (shapes: Record<string, Shape>) => (value: unknown) =>
-  Object.entries(shapes).every(([name, shape]) => shape(objectIn(value)[name]))
-
-const RANGE = { from: isInteger, to: isInteger }
-
-const isLive = isObject({
-  coreConnected: isFlag,
-  eventsReceived: isNumber,
-  bufferBytes: isNumber,
-  stopped: isFlag,
-  connectionFaults: isListOf(isObject({ reason: isText, count: isNumber })),
-})
-
-const isForward = isObject({
-  height: orNull(isText),
-  failure: orNull(isText),
-  lagBytes: isNumber,
-  lagBlocks: isNumber,
-  lagSeconds: isNumber,
-  missingBlocks: orNone(isObject(RANGE)),
-})
-
-const isUpgrade = isObject({
-  height: isInteger,
-  answered: isFlag,
-  waitingFor: orNull(isText),
-})
-
-/** The counted rows of a resource, or of one of its markets. */
-const isCount = isObject({
-  marketId: orNone(isText),
-  count: isInteger,
-  atBlock: orNone(isInteger),
-  firstTimestamp: orNone(isInteger),
-  lastTimestamp: orNone(isInteger),
-})
-
-const isCoverage = isObject({
-  chainId: isText,
-  blocks: isObject({
-    ranges: isListOf(isObject(RANGE)),
-    gaps: isListOf(isObject({ ...RANGE, kind: isText })),
-    imported: isListOf(isObject({ ...RANGE, lacks: orNone(isListOf(isText)) })),
-    lastTimestamp: isInteger,
-  }),
-  since: orNone(isListOf(isObject({ resource: isText, height: isInteger }))),
-  next: orNull(isText),
-  prunedBefore: orNone(isObject({ timestamp: orNone(isInteger), height: orNone(isInteger) })),
-  ...Object.fromEntries(
-    RESOURCES.map(({ name }) => [name, (counts: unknown) => [counts ?? []].flat().every(isCount)]),
-  ),
-})
-
-const objectIn = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
-const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-
-/** Requests a path of a service; `allowed` are the statuses that count as answers. */
-type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
-
-/**
- * Creates the function that requests paths of a service. Requests are repeated a few times if that may help, or as often as
- * `retries` says.
- *
- * @throws {ServiceError} from the function: if the service is unreachable, redirects, answers with a status that is not
- *   allowed, or sends more than 64 MiB.
- */
-export function serviceAt(base: string, retries?: number): Ask {
-  const { get } = createConnection({ url: base, retries, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES })
-  return async (path, allowed = [200], signal) => {
-    try {
-      return await get(path, signal, allowed)
-    } catch (error) {
-      if (error instanceof LyraConnectionError) {
-        const reason = reasonOf(error.cause as Error)
-        const hint = reason === 'ECONNREFUSED' ? '; check the address, and that the service runs' : ''
-        throw new ServiceError(`${base}: unreachable (${reason})${hint}`, { cause: error })
-      }
-      if (!(error instanceof LyraApiError)) throw error
-      const { status } = error
-      throw new ServiceError(
-        status === 429
-          ? `${base}: rate limit exceeded (429); raise its rate limit`
-          : `${base}${path}: responds with status ${status}; check that this is a Lyra service of this version`,
-        { cause: error },
-      )
-    }
-  }
-}
-
-/** The message of an error's innermost cause, or its code. */
-function reasonOf(error: Error & { code?: string }): string {
-  if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
-  return error.cause instanceof Error ? reasonOf(error.cause) : (error.code ?? error.message)
-}
-
-/**
- * The JSON of an answer.
- *
- * @throws {ServiceError} if it is not JSON.
- */
-export function parsedAnswer<T>(base: string, { text }: Answer): T {
-  try {
-    return JSON.parse(text) as T
-  } catch {
-    throw new ServiceError(`${base}: the response is not JSON, so this is not a Lyra service; check --url`)
-  }
 }

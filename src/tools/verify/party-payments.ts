@@ -1,4 +1,3 @@
-import { firstGapFrom } from '#core/domain/coverage'
 import {
   add,
   compareDecimals,
@@ -11,6 +10,7 @@ import {
 } from '#core/domain/decimal'
 import type { EventPosition } from '#core/domain/event-position'
 import { getOrInsert } from '#core/domain/get-or-insert'
+import { firstGapFrom } from '#core/domain/height-ranges'
 import { NETWORK } from '#core/domain/ids'
 import { rowsUnder } from '#core/store/schema/ranges'
 import { tableOf } from '#core/store/schema/tables'

@@ -1,11 +1,7 @@
-import { firstGapFrom, type Gap, type HeightRange } from '#core/domain/coverage'
 import { type EventPosition, hasBlock, isBefore } from '#core/domain/event-position'
-import type {
-  AuctionEvent,
-  DataPointSource,
-  FundingPeriodDataPointEvent,
-  FundingPeriodEvent,
-} from '#core/events/event'
+import type { Gap } from '#core/domain/gap-list'
+import { firstGapFrom, type HeightRange } from '#core/domain/height-ranges'
+import type { FundingPeriodEvent } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { PrunedBefore } from '#core/store/queries/store-contents'
 import { rowsUnder } from '#core/store/schema/ranges'
@@ -16,6 +12,13 @@ import { RowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
+import {
+  type StoredPeriod,
+  type StoredPoint,
+  storedAuction,
+  storedPeriod,
+  storedPoint,
+} from './stored-rows.ts'
 import type { Tally } from './tally.ts'
 import type { SourceDoubts } from './twap-judge.ts'
 
@@ -45,16 +48,11 @@ type StoredMarketOptions = {
   signal: AbortSignal
 }
 
-/** A funding period as stored: its last event, and the position of that event. */
-type StoredPeriod = { event: FundingPeriodEvent; position: EventPosition }
-
 /**
  * Where a period begins in the stream: at one of its own events, or, if none of these is stored, before or after another
  * event.
  */
 type PeriodOpening = { side: 'at' | 'after' | 'before'; event: EventPosition }
-
-type StoredPoint = { event: FundingPeriodDataPointEvent; position: EventPosition }
 
 /**
  * Judges the TWAPs of every period of a market, or of one, for which only its points and those of the previous period are
@@ -278,43 +276,4 @@ class StoredMarketRun {
 /** Whether an event is before the beginning of a period. */
 function isBeforeOpening(position: EventPosition, { side, event }: PeriodOpening): boolean {
   return side === 'after' ? !isBefore(event, position) : isBefore(position, event)
-}
-
-function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {
-  const event: FundingPeriodEvent = {
-    kind: 'funding-period',
-    marketId,
-    seq: BigInt(row.seq!),
-    start: BigInt(row.start_timestamp!),
-    end: row.end_timestamp === null ? null : BigInt(row.end_timestamp!),
-    fundingPayment: row.funding_payment!,
-    fundingRate: row.funding_rate!,
-    internalTwap: row.internal_twap!,
-    externalTwap: row.external_twap!,
-  }
-  return { event, position: positionOfRow(row) }
-}
-
-function storedPoint(marketId: string, row: NamedRow): StoredPoint {
-  const event: FundingPeriodDataPointEvent = {
-    kind: 'funding-period-data-point',
-    marketId,
-    seq: BigInt(row.seq!),
-    source: Number(row.source) as DataPointSource,
-    price: row.price!,
-    timestamp: BigInt(row.timestamp!),
-    twap: row.twap!,
-  }
-  return { event, position: positionOfRow(row) }
-}
-
-function storedAuction(marketId: string, row: NamedRow): AuctionEvent {
-  return {
-    kind: 'auction',
-    marketId,
-    openingAuction: row.opening_auction === '1',
-    leave: row.leave === '1',
-    start: BigInt(row.start_timestamp!),
-    end: BigInt(row.end_timestamp!),
-  }
 }

@@ -1,6 +1,6 @@
 import { withOpen } from '#core/concurrency/with-open'
-import { byFrom } from '#core/domain/coverage'
 import { type EventPosition, isBefore } from '#core/domain/event-position'
+import { byFrom } from '#core/domain/height-ranges'
 import type { FundingParameters } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import { readCoverage } from '#core/store/queries/coverage'

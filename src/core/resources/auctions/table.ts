@@ -1,4 +1,5 @@
-import { boolean, defineTable, integer, marketId, positionColumns } from '../../model/table.ts'
+import { boolean, integer, marketId, positionColumns } from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /** A row's position is its key, so a repeated block replaces its rows. */
 export const auctionTable = defineTable({

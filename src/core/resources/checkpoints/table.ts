@@ -1,4 +1,5 @@
-import { defineTable, hash, integer, natural, positionColumns } from '../../model/table.ts'
+import { hash, integer, natural, positionColumns } from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /** `at_block` is the height that the event names, `block_timestamp` the time of the block in which it arrived. */
 export const checkpointTable = defineTable({

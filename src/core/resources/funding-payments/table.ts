@@ -1,12 +1,5 @@
-import {
-  decimal,
-  defineTable,
-  integer,
-  marketId,
-  natural,
-  partyId,
-  positionColumns,
-} from '../../model/table.ts'
+import { decimal, integer, marketId, natural, partyId, positionColumns } from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /** The losses are in the same block as the payment, so they share its position. */
 export const fundingPaymentTable = defineTable({

@@ -1,6 +1,5 @@
 import {
   decimal,
-  defineTable,
   digits,
   integer,
   marketNumber,
@@ -8,10 +7,9 @@ import {
   orNull,
   positionColumns,
   positive,
-  type RowOf,
   small,
-  type TextRow,
-} from '../../model/table.ts'
+} from '../../model/columns.ts'
+import { defineTable, type RowOf, type TextRow } from '../../model/table.ts'
 
 /** Data points, whose market is its id until the row is written. */
 export const dataPointTable = defineTable({

@@ -1,6 +1,5 @@
 import {
   decimal,
-  defineTable,
   integer,
   line,
   marketId,
@@ -8,7 +7,8 @@ import {
   orNull,
   positionColumns,
   small,
-} from '../../model/table.ts'
+} from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /** The start is that of the earliest event, all else is from the latest one. */
 export const fundingPeriodTable = defineTable({

@@ -1,6 +1,5 @@
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import {
-  defineTable,
   integer,
   keyText,
   marketId,
@@ -11,7 +10,8 @@ import {
   positive,
   small,
   text,
-} from '../../model/table.ts'
+} from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /** A market as of its latest event. */
 export const instrumentTable = defineTable({

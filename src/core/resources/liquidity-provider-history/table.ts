@@ -1,6 +1,5 @@
 import {
   boolean,
-  defineTable,
   integer,
   marketId,
   natural,
@@ -8,7 +7,8 @@ import {
   orNull,
   partyId,
   positionColumns,
-} from '../../model/table.ts'
+} from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /**
  * The position is that of the epoch's only end, because earlier market data may still arrive later. Rows of fees alone have

@@ -1,14 +1,5 @@
-import {
-  defineTable,
-  json,
-  lowerCase,
-  marketId,
-  orNull,
-  partyId,
-  positionColumns,
-  small,
-  type TextRow,
-} from '../../model/table.ts'
+import { json, lowerCase, marketId, orNull, partyId, positionColumns, small } from '../../model/columns.ts'
+import { defineTable, type TextRow } from '../../model/table.ts'
 
 /** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
 export const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]

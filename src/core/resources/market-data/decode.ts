@@ -1,30 +1,7 @@
-import { PARTY_ID } from '../../domain/ids.ts'
 import { MARKET_IDS, PARTY_IDS } from '../../events/cached-ids.ts'
-import type {
-  FeeShare,
-  MarketDataEvent,
-  MarketFigures,
-  PerpetualData,
-  ProviderSla,
-} from '../../events/event.ts'
-import {
-  isStorable,
-  isStorableNumber,
-  type LeftOutReason,
-  type LeftOutSink,
-  MAX_NUMBER_LENGTH,
-  MAX_PENALTIES,
-} from '../../events/left-out.ts'
-import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
-import {
-  int64Field,
-  marketField,
-  readerOf,
-  textField,
-  textFieldOrNull,
-  uint32Field,
-  uint64Field,
-} from '../../events/message-fields.ts'
+import type { FeeShare, MarketDataEvent, MarketFigures, ProviderSla } from '../../events/event.ts'
+import { type LeftOutSink, MAX_NUMBER_LENGTH, MAX_PENALTIES } from '../../events/left-out.ts'
+import { marketField, readerOf } from '../../events/message-fields.ts'
 import {
   bytesOf,
   LENGTH_DELIMITED,
@@ -34,6 +11,8 @@ import {
 } from '../../events/wire-reader.ts'
 import { CachedElements } from './cached-elements.ts'
 import { type CopiedBytes, copyBytes } from './copied-bytes.ts'
+import { decodeFigures } from './figures.ts'
+import { keepElement, noFeeShare, noSla, PENALTIES, readFeeShare, readSla } from './list-elements.ts'
 
 const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)
@@ -45,9 +24,6 @@ const SEQ = uint(5)
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
 
-/** The penalties of a provider's SLA, the only repeated field. */
-const PENALTIES = bytesOf(6)
-
 /** The last field that is read of either; all are texts. */
 const LAST_FIELD = 9
 
@@ -56,73 +32,12 @@ type Lists = { marketId: string; feeShares: FeeShare[]; slas: ProviderSla[] }
 const reader = new WireReader()
 const plainElements = new CachedElements()
 
-const readFeeShare = readerOf<FeeShare>({
-  party: textField(1),
-  equityLikeShare: textField(2),
-  averageEntryValuation: textField(3),
-  averageScore: textField(4),
-  virtualStake: textField(5),
-})
-
-const readSla = readerOf<ProviderSla>({
-  party: textField(1),
-  currentEpochFractionOfTimeOnBook: textField(2),
-  lastEpochFractionOfTimeOnBook: textField(3),
-  lastEpochFeePenalty: textField(4),
-  lastEpochBondPenalty: textField(5),
-  hysteresisPeriodFeePenalties: {
-    tag: PENALTIES,
-    initial: [],
-    read: (reader, known) => {
-      known.push(reader.text())
-      return known
-    },
-  },
-  requiredLiquidity: textField(7),
-  notionalVolumeBuys: textField(8),
-  notionalVolumeSells: textField(9),
-})
-
 const readLists = readerOf<Lists, LeftOutSink>(
   { marketId: marketField(12) },
   {
     26: (reader, { feeShares }, leaveOut) =>
       keepElement(feeShares, readFeeShare(reader, noFeeShare()), leaveOut),
     32: (reader, { slas }, leaveOut) => keepElement(slas, readSla(reader, noSla()), leaveOut),
-  },
-)
-
-const readPerpetual = readerOf<PerpetualData>({
-  fundingPayment: textFieldOrNull(1),
-  fundingRate: textFieldOrNull(2),
-  internalTwap: textFieldOrNull(3),
-  externalTwap: textFieldOrNull(4),
-  seq: uint64Field(5),
-  start: int64Field(6),
-})
-
-/** A product's data; only those of a perpetual are read. */
-const readProductData = readerOf<Pick<MarketFigures, 'perpetual'>>(
-  {},
-  {
-    31: (reader, data) => {
-      data.perpetual = readPerpetual(reader, data.perpetual ?? noPerpetualData())
-    },
-  },
-)
-
-const readFigures = readerOf<MarketFigures>(
-  {
-    markPrice: textField(1),
-    timestamp: int64Field(13),
-    openInterest: uint64Field(14),
-    tradingMode: uint32Field(19),
-    state: uint32Field(27),
-  },
-  {
-    31: (reader, figures) => {
-      figures.perpetual = readProductData(reader, { perpetual: null }).perpetual ?? figures.perpetual
-    },
   },
 )
 
@@ -222,7 +137,7 @@ export class ReceivedMarketData implements MarketDataEvent {
   /** Decoded at each call; before a commit it is called once, for the market's last data. */
   get figures(): MarketFigures {
     reader.reset(this.body.bytes, this.body.start, this.body.end)
-    return decodeFigures()
+    return decodeFigures(reader)
   }
 
   #decoded(): Lists {
@@ -285,105 +200,6 @@ function isPlainElement(): boolean {
   return hasParty
 }
 
-/** Adds an element to its list. Only the element is left out if its party is malformed, or its numbers cannot be stored. */
-export function keepElement<T extends FeeShare | ProviderSla>(
-  list: T[],
-  element: T,
-  leaveOut: LeftOutSink,
-): void {
-  if (!PARTY_ID.test(element.party)) {
-    leaveOut('invalid party ID')
-    return
-  }
-  const fault = faultOfElement(element)
-  if (fault !== null) {
-    leaveOut(fault)
-    return
-  }
-  element.party = element.party.toLowerCase()
-  list.push(element)
-}
-
-/** Why an element cannot be stored; null if it can. */
-function faultOfElement(element: FeeShare | ProviderSla): LeftOutReason | null {
-  for (const value of Object.values(element)) {
-    if (Array.isArray(value) && value.length > MAX_PENALTIES) return 'more than 1,024 penalties in a list'
-    for (const text of Array.isArray(value) ? value : [value]) {
-      if (text.length > MAX_NUMBER_LENGTH) return 'number of more than 256 characters'
-      if (!isStorable(text)) return 'text that cannot be kept'
-    }
-  }
-  return null
-}
-
 function noLists(): Lists {
   return { marketId: '', feeShares: [], slas: [] }
-}
-
-/** A fee share whose texts are all empty. The order of its fields is that of answers. */
-export function noFeeShare(): FeeShare {
-  return {
-    party: '',
-    equityLikeShare: '',
-    averageEntryValuation: '',
-    averageScore: '',
-    virtualStake: '',
-  }
-}
-
-/** As {@link noFeeShare}. */
-export function noSla(): ProviderSla {
-  return {
-    party: '',
-    currentEpochFractionOfTimeOnBook: '',
-    lastEpochFractionOfTimeOnBook: '',
-    lastEpochFeePenalty: '',
-    lastEpochBondPenalty: '',
-    hysteresisPeriodFeePenalties: [],
-    requiredLiquidity: '',
-    notionalVolumeBuys: '',
-    notionalVolumeSells: '',
-  }
-}
-
-function noPerpetualData(): PerpetualData {
-  return {
-    fundingPayment: null,
-    fundingRate: null,
-    internalTwap: null,
-    externalTwap: null,
-    seq: 0n,
-    start: 0n,
-  }
-}
-
-/** Malformed bytes end the figures. The lists, which have been checked, are not affected. */
-function decodeFigures(): MarketFigures {
-  const figures: MarketFigures = {
-    timestamp: 0n,
-    markPrice: '',
-    openInterest: 0n,
-    state: 0,
-    tradingMode: 0,
-    perpetual: null,
-    isMalformed: false,
-  }
-  try {
-    readFigures(reader, figures)
-  } catch (error) {
-    if (!(error instanceof MalformedMessageError)) throw error
-    figures.isMalformed = true
-  }
-  return storableFigures(figures)
-}
-
-/** Figures without the values that cannot be stored. Market data are never left out because of figures. */
-export function storableFigures(figures: MarketFigures): MarketFigures {
-  const { markPrice, state, tradingMode } = figures
-  return {
-    ...figures,
-    markPrice: isStorableNumber(markPrice) ? markPrice : '',
-    state: state < MARKET_STATES.length ? state : 0,
-    tradingMode: tradingMode < TRADING_MODES.length ? tradingMode : 0,
-  }
 }

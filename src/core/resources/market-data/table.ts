@@ -1,7 +1,6 @@
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import {
   decimal,
-  defineTable,
   integer,
   marketId,
   natural,
@@ -10,7 +9,8 @@ import {
   orNull,
   positionColumns,
   small,
-} from '../../model/table.ts'
+} from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /** The latest data of each market, and the highest period that any of its data have named. */
 export const marketDataTable = defineTable({

@@ -1,4 +1,5 @@
-import { decimal, defineTable, marketId, natural, partyId, positionColumns } from '../../model/table.ts'
+import { decimal, marketId, natural, partyId, positionColumns } from '../../model/columns.ts'
+import { defineTable } from '../../model/table.ts'
 
 /**
  * All events are stored; of several for the same key the first one counts. Events in the block with the end of their epoch

@@ -1,5 +1,5 @@
 import { withOpen } from '../../concurrency/with-open.ts'
-import { describeRanges, type HeightRange, without } from '../../domain/coverage.ts'
+import { describeRanges, type HeightRange, without } from '../../domain/height-ranges.ts'
 import { StoreError } from '../errors.ts'
 import { readAcceptedGaps, readCoverage } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'

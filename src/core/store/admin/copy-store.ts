@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { Cell, TableRow } from '../../model/table.ts'
+import type { Cell } from '../../model/columns.ts'
+import type { TableRow } from '../../model/table.ts'
 import { StoreError } from '../errors.ts'
 import { readCoverage } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'

@@ -39,7 +39,7 @@ export type Page = {
 /** A page without rows; the store's state is added. */
 export const EMPTY_PAGE = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
 
-/** The cursors in the lines of an export: the rows' own, or those of the list of all markets (market-cursor.ts). */
+/** The cursors in the lines of an export: the rows' own, or those of the list of all markets (resources/market-cursor.ts). */
 export type LineCursors = 'own' | 'of all markets'
 
 /** A request for lines of an export: the first rows of a page, in the direction of reading. */

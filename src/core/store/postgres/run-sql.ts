@@ -20,26 +20,42 @@ const SENT_AHEAD = 500
  */
 const MAX_ROWS_AHEAD = 40_000
 
-type MutationOptions = {
+type SendingOptions = {
   /** Whether the tables are distributed over a cluster (cluster/cluster.ts). */
-  isDistributed?: boolean
+  isDistributed: boolean
   /** Receives the numbers of new and deleted rows; complete once everything sent is answered. */
-  gained?: GainedRows
-  /** Receives the promises to await before the transaction can be trusted; without it they are all awaited here. */
-  sent?: Promise<unknown>[]
+  gained: GainedRows
+  /** Receives the promises to await before the transaction can be trusted. Those in it are awaited together with others. */
+  unanswered: Promise<unknown>[]
 }
 
 /**
- * Runs a mutation within the caller's transaction, with one statement for each table. It does not wait for a write without
- * an answer before it sends the next one: round trips took longer than the work.
+ * Runs a mutation within the caller's transaction, and waits until everything is answered.
+ *
+ * @param isDistributed whether the tables are distributed over a cluster (cluster/cluster.ts)
  */
 export async function runPostgresMutation<Result>(
   client: Queryable,
   mutation: Mutation<Result>,
-  { isDistributed = false, gained = new Map(), sent }: MutationOptions = {},
+  isDistributed = false,
+): Promise<Result> {
+  const unanswered: Promise<unknown>[] = []
+  const gained: GainedRows = new Map()
+  const result = await sendPostgresMutation(client, mutation, { isDistributed, gained, unanswered })
+  await Promise.all(unanswered)
+  return result
+}
+
+/**
+ * Sends a mutation within the caller's transaction, with one statement for each table. It does not wait for a write without
+ * an answer before it sends the next one: round trips took longer than the work.
+ */
+export async function sendPostgresMutation<Result>(
+  client: Queryable,
+  mutation: Mutation<Result>,
+  { isDistributed, gained, unanswered }: SendingOptions,
 ): Promise<Result> {
   const rowWriter = new RowWriter(client, isDistributed, gained)
-  const unanswered = sent ?? []
   let rowsAhead = 0
   let step = mutation.next()
   while (!step.done) {
@@ -56,7 +72,6 @@ export async function runPostgresMutation<Result>(
       step = mutation.next([])
     }
   }
-  if (sent === undefined) await Promise.all(unanswered)
   return step.value
 }
 

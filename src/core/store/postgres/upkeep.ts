@@ -58,9 +58,7 @@ class PostgresUpkeep implements Upkeep {
   write(mutation: () => Mutation<number>): Promise<number> {
     return this.#withRetries(async (client) => {
       await client.query('begin')
-      const rows = await runPostgresMutation(client, mutation(), {
-        isDistributed: this.#isDistributed,
-      })
+      const rows = await runPostgresMutation(client, mutation(), this.#isDistributed)
       if (rows > 0 && this.#isDistributed) {
         await commitEverywhere(client)
         await client.query('begin')

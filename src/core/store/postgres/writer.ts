@@ -15,7 +15,7 @@ import { commitEverywhere, hasDistributedTables } from './cluster/cluster.ts'
 import {
   keepUnpublished,
   publicationOf,
-  publish,
+  publishAndCommit,
   publishOthers,
   publishWaiting,
 } from './cluster/publication.ts'
@@ -29,7 +29,7 @@ import {
   withFreshConnections,
   withPostgresErrors,
 } from './errors.ts'
-import { runPostgresMutation, runPostgresQuery } from './run-sql.ts'
+import { runPostgresMutation, runPostgresQuery, sendPostgresMutation } from './run-sql.ts'
 
 /** The first and the longest wait before work is tried again. */
 const FIRST_RETRY_MS = 100
@@ -168,7 +168,7 @@ class PostgresWriter implements Writer {
   #run(mutation: () => Mutation): Promise<void> {
     return this.#withRetries(async ({ client, isDistributed }) => {
       await client.query('begin')
-      await runPostgresMutation(client, mutation(), { isDistributed })
+      await runPostgresMutation(client, mutation(), isDistributed)
       if (isDistributed) await this.#commitEverywhere(client)
       else await client.query('commit')
     })
@@ -179,9 +179,9 @@ class PostgresWriter implements Writer {
     const before = this.#lastCoverage
     const begun = Promise.all([client.query('begin'), runPostgresQuery(client, readCoverage())])
     begun.catch(() => {})
-    const sent: Promise<unknown>[] = [begun]
+    const unanswered: Promise<unknown>[] = [begun]
     const mutation = writeBatch(batch, this.#markets, this.#builder)
-    await runPostgresMutation(client, mutation, { isDistributed, gained, sent })
+    await sendPostgresMutation(client, mutation, { isDistributed, gained, unanswered })
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit has succeeded. Writing the same again is harmless.
     if (before !== undefined && stored?.height !== before?.height && stored?.height !== coverage.height) {
@@ -192,12 +192,12 @@ class PostgresWriter implements Writer {
     }
     const publication = publicationOf(batch, before ?? null, coverage)
     if (isDistributed) {
-      await Promise.all(sent)
+      await Promise.all(unanswered)
       await keepUnpublished(client, publication)
       await this.#commitEverywhere(client)
       await publishWaiting(client)
     } else {
-      await Promise.all([...sent, publish(client, publication, true)])
+      await Promise.all([...unanswered, publishAndCommit(client, publication)])
     }
     return gained
   }

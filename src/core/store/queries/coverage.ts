@@ -1,4 +1,6 @@
-import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
+import type { Coverage } from '../../domain/coverage.ts'
+import type { Gap } from '../../domain/gap-list.ts'
+import { type HeightRange, merged } from '../../domain/height-ranges.ts'
 import type { Row } from '../../model/resource.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'

@@ -20,7 +20,7 @@ export type ResourceCounts = {
 }
 
 /** A resource's rows, counted. */
-export type CountedResource = {
+type CountedResource = {
   name: string
   /** The names of the columns of `rows`. */
   fields: readonly string[]

@@ -1,20 +1,9 @@
 import { listed, wordsOfName } from '../../domain/words.ts'
-import {
-  anyText,
-  defineTable,
-  integer,
-  keyText,
-  marketId,
-  natural,
-  oneOf,
-  orNull,
-  type PruneColumns,
-  type Table,
-  text,
-} from '../../model/table.ts'
+import { anyText, integer, keyText, marketId, natural, oneOf, orNull, text } from '../../model/columns.ts'
+import { defineTable, type PruneColumns, type Table } from '../../model/table.ts'
 import { STORED } from '../../resources/stored.ts'
 
-export type { ColumnType, NamedColumn, Table } from '../../model/table.ts'
+export type { NamedColumn, Table } from '../../model/table.ts'
 
 /** A value of any column, as text; null if the column is null. */
 export type TextCell = string | null

@@ -1,5 +1,6 @@
 import { earlierStartInSql, notBeforeInSql } from '../../domain/event-position.ts'
-import type { MergeRule, NamedColumn, Table } from '../../model/table.ts'
+import type { MergeRule } from '../../model/columns.ts'
+import type { NamedColumn, Table } from '../../model/table.ts'
 import { hasPositions } from './tables.ts'
 
 /** The statement that inserts a row of a table, with a placeholder for each column. */

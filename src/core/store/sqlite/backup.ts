@@ -4,9 +4,11 @@ import { flushFile, flushFolder } from '../../concurrency/flush.ts'
 import { printable } from '../../domain/printable.ts'
 import { StoreError } from '../errors.ts'
 import type { BackupOptions } from '../inspection.ts'
-import { type Connection, createPrivately, openForReading } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { explainSqliteError, withSqliteErrors } from './errors.ts'
+import { openForReading } from './open-connection.ts'
 import { shortenWal } from './shorten-wal.ts'
+import { createPrivately } from './store-file.ts'
 import { hasWal } from './wal-check.ts'
 
 /** Number of pages copied at a time. */
@@ -24,7 +26,7 @@ export async function backupSqlite(
   { force = false, signal, onProgress }: BackupOptions,
 ): Promise<void> {
   // A backup may be made before an upgrade, so a store of any schema is copied as it is.
-  const source = openForReading(path, undefined, true)
+  const source = openForReading(path, { isOldAllowed: true })
   const partial = `${file}.partial`
   try {
     refuseFile(path, file, force)

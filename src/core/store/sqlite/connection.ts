@@ -1,11 +1,12 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import type { KeyValue } from '../../model/resource.ts'
-import { StoreError, StoreOutdatedError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import { refuseOlderVersion, refuseUnknownVersion } from '../schema-version.ts'
 import { isBusy, withSqliteErrors } from './errors.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
+import { createPrivately, type FileVersion, fileAt } from './store-file.ts'
 import { checkWal, flushWal } from './wal-check.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
@@ -17,91 +18,15 @@ const READER_WAIT_MS = 250
 /** How long a checkpoint of the WAL waits for readers of older snapshots. The rest is copied next time. */
 const TRUNCATE_WAIT_MS = 100
 
-/** Memory for pages of the file. Mapping the file is not faster, and would kill the process if the file became shorter. */
-const READER_CACHE_KIB = 4 * 1024
-
-/** The fault of a missing file that is opened for reading. */
-const NO_FILE = 'no such file; lyra migrate, lyra ingest and lyra serve --listen create it'
-
-/**
- * Opens a store for reading.
- *
- * @param cacheKib memory for pages of the file
- * @param isOldAllowed whether a store with an older schema is opened too
- * @param maxTextBytes maximum bytes of a text; `isTooLong` (errors.ts) recognises the error for a longer one
- *
- * @throws {StoreError} for a file that is missing, is not Lyra's, or has another schema version.
- */
-export function openForReading(
-  path: string,
-  cacheKib = READER_CACHE_KIB,
-  isOldAllowed = false,
-  maxTextBytes?: number,
-): Connection {
-  const open = () =>
-    openConnection(path, { readOnly: true, maxTextBytes }, (connection) => {
-      connection.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
-      if (!isOldAllowed || connection.schemaVersion() === 0) connection.refuseOutdated()
-    })
-  return ifThere(path, open, () => {
-    throw new StoreOutdatedError(path, NO_FILE)
-  })
-}
-
-/**
- * Opens an existing store for writing.
- *
- * @throws {StoreError} for a file that is missing, is not Lyra's, has another schema version, or cannot be written to.
- */
-export function openForWriting(path: string): Connection {
-  const open = () => openConnection(path, {}, (connection) => connection.refuseOutdated())
-  return ifThere(path, open, () => {
-    throw new StoreError(`${path}: no such file`)
-  })
-}
-
-/**
- * The result of `work`, which needs a file and creates none. If it fails and there is no file, that of `otherwise`: the file
- * is looked at afterwards, because it may be removed at any moment.
- */
-export function ifThere<Result>(path: string, work: () => Result, otherwise: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    if (existsSync(path)) throw error
-    return otherwise()
-  }
-}
-
-/** `isAlone`: no other connection can open the file. */
-type ConnectionMode = {
+/** How a file is opened. */
+export type ConnectionMode = {
   readOnly?: boolean
   /** Whether a missing file is created. */
   mayCreate?: boolean
+  /** Whether no other connection can open the file. */
   isAlone?: boolean
   /** Maximum bytes of a text, in the file or as a result. SQLite refuses a statement with a longer one. */
   maxTextBytes?: number | undefined
-}
-
-/** Opens a file in a mode. `prepare` then checks and sets what the caller needs; if it throws, the file is closed again. */
-export function openConnection(
-  path: string,
-  mode: ConnectionMode,
-  prepare: (connection: Connection) => void,
-): Connection {
-  return withSqliteErrors(path, () => {
-    const connection = new Connection(path, mode)
-    try {
-      if (!mode.readOnly) connection.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
-      prepare(connection)
-      return connection
-    } catch (error) {
-      connection.close()
-      // Without its file SQLite fails in many ways.
-      if (!mode.readOnly) connection.refuseOtherFile()
-      throw error
-    }
-  })
 }
 
 /**
@@ -327,27 +252,4 @@ function existing(path: string): URL {
   const location = pathToFileURL(path)
   location.searchParams.set('mode', 'rw')
   return location
-}
-
-/** Creates a file that only its owner may read, unless it exists. SQLite gives the WAL the same mode. */
-export function createPrivately(path: string): void {
-  if (existsSync(path)) return
-  try {
-    closeSync(openSync(path, 'a', 0o600))
-  } catch {
-    // SQLite meets the same fault, and reports it.
-  }
-}
-
-/** The identity of a file, and the version of its content. */
-type FileVersion = { id: string; version: string }
-
-/** The file with a path; null if there is none. */
-function fileAt(path: string): FileVersion | null {
-  try {
-    const { dev, ino, size, mtimeMs } = statSync(path)
-    return { id: `${dev}:${ino}`, version: `${size}:${mtimeMs}` }
-  } catch {
-    return null
-  }
 }

@@ -2,8 +2,9 @@ import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StoreError } from '../errors.ts'
 import { completeUpgrade, computesSeries, newestVersion, stepsFrom } from '../schema-version.ts'
-import { Connection, openConnection } from './connection.ts'
+import { Connection } from './connection.ts'
 import { SQLITE_READONLY_ROLLBACK, type SqliteError } from './errors.ts'
+import { openConnection } from './open-connection.ts'
 import { runSqliteMutation } from './run-sql.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
 
@@ -23,7 +24,7 @@ const SERIES_BYTES = 320
 /**
  * Opens a store for writing, and creates it or upgrades its schema if necessary.
  *
- * @throws {StoreError} as `openForWriting` (connection.ts), and if the disk has too little free space.
+ * @throws {StoreError} as `openForWriting` (open-connection.ts), and if the disk has too little free space.
  */
 export function openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
   return openConnection(path, { mayCreate: true }, (connection) => migrate(connection, onNotice))

@@ -1,9 +1,10 @@
 import { asUnavailable, StoreError } from '../errors.ts'
 import { MAX_PAGE_BYTES } from '../pages/edges.ts'
 import type { Reader, ReaderOptions } from '../store.ts'
-import { type Connection, openForReading } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
 import { LatestFreshness } from './latest-freshness.ts'
+import { openForReading } from './open-connection.ts'
 import { readPage } from './read-page.ts'
 import { runSqliteQuery } from './run-sql.ts'
 import { sqliteWal } from './shorten-wal.ts'
@@ -83,5 +84,5 @@ class ReadConnection {
 }
 
 function openForPages(path: string): Connection {
-  return openForReading(path, undefined, false, MAX_PAGE_BYTES)
+  return openForReading(path, { maxTextBytes: MAX_PAGE_BYTES })
 }

@@ -1,5 +1,6 @@
+import type { Cell } from '../../model/columns.ts'
 import type { KeyValue, Row } from '../../model/resource.ts'
-import type { Cell, TableRow } from '../../model/table.ts'
+import type { TableRow } from '../../model/table.ts'
 import {
   countPairs,
   type GainedRows,

@@ -1,5 +1,5 @@
 import type { StoreWal } from '../store.ts'
-import { openForWriting } from './connection.ts'
+import { openForWriting } from './open-connection.ts'
 import { walBytes } from './wal-check.ts'
 
 /** A WAL of this size is left to the writer, which empties it while it writes. */

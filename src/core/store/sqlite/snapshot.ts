@@ -1,8 +1,8 @@
 import { asUnavailable } from '../errors.ts'
 import { readStoreHead } from '../queries/coverage.ts'
 import type { Snapshot } from '../store.ts'
-import { openForReading } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
+import { openForReading } from './open-connection.ts'
 import { readLines, readPage } from './read-page.ts'
 import { runSqliteQuery } from './run-sql.ts'
 import { shortenWal } from './shorten-wal.ts'
@@ -16,7 +16,7 @@ const CACHE_KIB = 1024
  * @param isReadOnly whether a WAL that has grown meanwhile is left to the writer
  */
 export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot {
-  const connection = reading(() => openForReading(path, CACHE_KIB))
+  const connection = reading(() => openForReading(path, { cacheKib: CACHE_KIB }))
 
   function reading<T>(work: () => T): T {
     try {

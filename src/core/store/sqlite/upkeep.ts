@@ -1,7 +1,7 @@
 import { changeStatements, EVERY_CHANGE } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
-import { openForWriting } from './connection.ts'
 import { refuseReadOnly, withSqliteErrors } from './errors.ts'
+import { openForWriting } from './open-connection.ts'
 import { runSqliteMutation } from './run-sql.ts'
 import { MAX_WAL_BYTES, walBytes } from './wal-check.ts'
 

@@ -34,7 +34,7 @@ const STORE_ID = /^[0-9a-f]{32}$/
 const NO_SUCH_TABLE = 1
 
 /** The path of the WAL, which SQLite puts beside the file itself, not beside a link to it. */
-function logPath(path: string): string {
+function walPath(path: string): string {
   return `${realPathOf(path)}-wal`
 }
 
@@ -46,7 +46,7 @@ export function hasWal(path: string): boolean {
 /** Size of the WAL in bytes; 0 if there is none. */
 export function walBytes(path: string): number {
   if (!existsSync(path)) return 0
-  return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0
+  return statSync(walPath(path), { throwIfNoEntry: false })?.size ?? 0
 }
 
 /**
@@ -55,14 +55,14 @@ export function walBytes(path: string): number {
  */
 export function flushWal(path: string): void {
   if (!hasWal(path)) return
-  const log = logPath(path)
+  const wal = walPath(path)
   try {
-    flushFile(log)
+    flushFile(wal)
   } catch (error) {
     // It has been removed since, with the store.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  flushFolder(dirname(log))
+  flushFolder(dirname(wal))
 }
 
 /**
@@ -85,7 +85,7 @@ export function checkWal(path: string): void {
     throw error
   }
   throw new StoreError(
-    `${logPath(path)} belongs to a different database: ${path} was replaced or restored while its -wal and -shm files ` +
+    `${walPath(path)} belongs to a different database: ${path} was replaced or restored while its -wal and -shm files ` +
       'were left behind. Stop every program that uses it, and make a copy of all three files. Then restore the original ' +
       `${path}, or delete its -wal and -shm files, with which the commits in them are lost`,
   )
@@ -94,7 +94,7 @@ export function checkWal(path: string): void {
 /** Whether a file and the WAL beside it belong together. */
 function isOwnWal(path: string): boolean {
   for (let attempt = 0; attempt < CHECK_ATTEMPTS; attempt++) {
-    const own = readFileState(path, 'without log')
+    const own = readFileState(path, 'without WAL')
     const withWal = readFileState(path, 'with WAL')
     if (withWal === null || belongs(own, withWal)) return true
     // If the row can be read, it tells at once whether it is another store, however large the file is.
@@ -110,7 +110,7 @@ function belongs(own: FileState | null, withWal: FileState): boolean {
 }
 
 /** The state of the file alone, or together with its WAL; null if none can be read. */
-function readFileState(path: string, how: 'with WAL' | 'without log'): FileState | null {
+function readFileState(path: string, how: 'with WAL' | 'without WAL'): FileState | null {
   using database = openUnchanged(path, how)
   try {
     // If a process was killed while it copied to the file, the file is shorter than its first page says.
@@ -120,7 +120,7 @@ function readFileState(path: string, how: 'with WAL' | 'without log'): FileState
     return fileStateOf(statement.get())
   } catch (error) {
     const code = (error as { errcode?: number }).errcode
-    if (code === NO_SUCH_TABLE || code === SQLITE_READONLY_ROLLBACK || how === 'without log') return null
+    if (code === NO_SUCH_TABLE || code === SQLITE_READONLY_ROLLBACK || how === 'without WAL') return null
     throw error
   }
 }
@@ -139,15 +139,15 @@ function fileStateOf(row: Record<string, unknown> | undefined): FileState | null
  */
 function isComplete(path: string): boolean {
   try {
-    using database = openUnchanged(path, 'without log')
+    using database = openUnchanged(path, 'without WAL')
     return database.prepare('pragma quick_check(1)').get()!.quick_check === 'ok'
   } catch {
     return false
   }
 }
 
-function openUnchanged(path: string, how: 'with WAL' | 'without log'): DatabaseSync {
+function openUnchanged(path: string, how: 'with WAL' | 'without WAL'): DatabaseSync {
   const location = pathToFileURL(realPathOf(path))
-  if (how === 'without log') location.searchParams.set('immutable', '1')
+  if (how === 'without WAL') location.searchParams.set('immutable', '1')
   return new DatabaseSync(location, { readOnly: true, timeout: LOCK_WAIT_MS, defensive: false })
 }

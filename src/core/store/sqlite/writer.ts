@@ -23,7 +23,7 @@ const READ_COMMITS = `
 const COUNT_COMMIT = 'update store_file set commits = commits + 1, log_from = $1'
 
 /** How often emptying the WAL is tried again, even if little is written, in milliseconds. */
-const EMPTY_LOG_RETRY_MS = 5_000
+const EMPTY_WAL_RETRY_MS = 5_000
 
 /** The store's state after the writer's last commit. */
 type StoredState = {
@@ -206,7 +206,7 @@ class WalTruncation {
     if (bytes < this.#copyAt && !isDue) return false
     const isEmpty = this.#connection.truncateWal()
     this.#copyAt = (isEmpty ? 0 : bytes) + MAX_WAL_BYTES
-    this.#retryAt = performance.now() + EMPTY_LOG_RETRY_MS
+    this.#retryAt = performance.now() + EMPTY_WAL_RETRY_MS
     return isEmpty
   }
 }

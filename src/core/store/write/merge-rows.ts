@@ -1,5 +1,6 @@
 import { type EventPosition, isBefore, isEarlierStart } from '../../domain/event-position.ts'
-import type { Cell, Table, TableRow } from '../../model/table.ts'
+import type { Cell } from '../../model/columns.ts'
+import type { Table, TableRow } from '../../model/table.ts'
 
 /** The key of a table's row, as text. */
 function keyText({ columns, keyLength }: Table, row: TableRow): string {

@@ -1,9 +1,10 @@
 import { type EventPosition, isBefore } from '../../domain/event-position.ts'
-import type { Cell } from '../../model/table.ts'
+import type { Cell } from '../../model/columns.ts'
 
 /** A party of a market. `key` is its key in maps. */
 export type Party = { marketId: string; partyId: string; key: string }
 
+/** A party of a market, from the ids of both. */
 export function partyOf(marketId: string, partyId: string): Party {
   return { marketId, partyId, key: `${marketId} ${partyId}` }
 }

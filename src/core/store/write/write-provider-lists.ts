@@ -119,15 +119,37 @@ function storedProvider([partyId, feeShare, sla, listHeight, listIndex, ...posit
   }
 }
 
+/** The changes by a market's lists: providers with other figures than stored, and parties that are no longer listed. */
+type ProviderChanges = { changed: ListedProvider[]; gone: string[] }
+
+/** Compares the last of a market's newer lists with the stored rows. */
+function changesOfProviders(newer: NewerData, stored: ReadonlyMap<string, StoredProvider>): ProviderChanges {
+  const { listed, inAllLists } = listedProviders(newer)
+  const changed = new Map(listed)
+  for (const { figures } of inAllLists) {
+    const row = stored.get(figures.partyId)
+    // No follower has received a row without a position.
+    if (row !== undefined && hasBlock(row.listPosition.height) && isSame(figures, row.figures)) {
+      changed.delete(figures.partyId)
+    }
+  }
+  const gone = [...stored.keys()].filter((partyId) => !listed.has(partyId))
+  return { changed: [...changed.values()], gone }
+}
+
+/** The providers of a market's last list, each with the position of the list since which it has these figures. */
+type ListedProviders = {
+  /** By party. */
+  listed: ReadonlyMap<string, ListedProvider>
+  /** Those that have the same figures in all newer lists. */
+  inAllLists: readonly ListedProvider[]
+}
+
 /**
- * What the last of a market's lists changes: the providers with other figures than stored, each with the position of the list
- * since which it has them, and the parties that are no longer listed. Most figures change with each list, so few lists need to
- * be decoded.
+ * Goes back from the last list as long as any provider has the same figures. Most figures change with each list, so few
+ * lists need to be decoded.
  */
-function changesOfProviders(
-  { data, from }: NewerData,
-  stored: ReadonlyMap<string, StoredProvider>,
-): { changed: ListedProvider[]; gone: string[] } {
+function listedProviders({ data, from }: NewerData): ListedProviders {
   const { last } = data
   const listed = new Map(
     liquidityProviderRows(last.event).map((figures): [string, ListedProvider] => [
@@ -135,8 +157,6 @@ function changesOfProviders(
       { figures, listPosition: last },
     ]),
   )
-  const gone = [...stored.keys()].filter((partyId) => !listed.has(partyId))
-  // Those with the same figures in all lists, from the one that is examined to the last one.
   let unchanged = [...listed.values()]
   for (const list of data.earlier()) {
     if (unchanged.length === 0 || (from !== null && isBefore(list, from))) break
@@ -145,13 +165,7 @@ function changesOfProviders(
     // No follower has received a row without a position.
     if (hasBlock(list.height)) for (const provider of unchanged) provider.listPosition = list
   }
-  for (const { figures } of unchanged) {
-    const row = stored.get(figures.partyId)
-    if (row !== undefined && hasBlock(row.listPosition.height) && isSame(figures, row.figures)) {
-      listed.delete(figures.partyId)
-    }
-  }
-  return { changed: [...listed.values()], gone }
+  return { listed, inAllLists: unchanged }
 }
 
 function isSame(one: LiquidityProviderRow, other: LiquidityProviderRow | undefined): boolean {

@@ -21,15 +21,7 @@ const REQUEST_LINE = /^[!#$%&'*+.^`|~\w-]+ ([!-~]+) HTTP\/1\.[01]\r?$/
 /** Fields that Node's parser adds to its errors. */
 type ParserError = NodeJS.ErrnoException & { bytesParsed?: number; rawPacket?: Buffer }
 
-/** Answers requests that reach no route: those that Node's parser refuses, and CONNECT. */
-export type ParserErrors = {
-  /** For the server's `clientError` event. */
-  onClientError(error: Error, connection: Duplex): void
-  /** For its `connect` event. */
-  onConnect(request: IncomingMessage, connection: Duplex): void
-}
-
-export type ParserErrorsOptions = {
+type ParserErrorsOptions = {
   known: KnownStoreHead
   corsOrigins: CorsOrigins
   connections: Connections
@@ -37,18 +29,41 @@ export type ParserErrorsOptions = {
   findRoute: FindRoute
 }
 
-/** Answers for one server: its connections, routes and allowed origins. */
-export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
-  const { known, corsOrigins, connections, countRequest, findRoute } = options
-  const answered = new WeakSet<Duplex>()
+/** Answers the requests of one server that reach no route: those that Node's parser refuses, and CONNECT. */
+export class ParserErrors {
+  readonly #options: ParserErrorsOptions
+  readonly #answered = new WeakSet<Duplex>()
 
-  async function answer(connection: Duplex, error: ApiError): Promise<void> {
+  constructor(options: ParserErrorsOptions) {
+    this.#options = options
+  }
+
+  /** For the server's `clientError` event. */
+  onClientError(error: ParserError, connection: Duplex): void {
+    // A client that has disconnected, or is too slow to send its request, gets no answer.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET' || !connection.writable) {
+      if (!this.#answered.has(connection)) connection.destroy()
+      return
+    }
+    void this.#answer(connection, refusalOf(error, this.#options.findRoute))
+  }
+
+  /** For its `connect` event. */
+  onConnect({ url = '' }: IncomingMessage, connection: Duplex): void {
+    // Node leaves errors and data of such a connection to the handler.
+    connection.on('error', () => connection.destroy())
+    connection.resume()
+    void this.#answer(connection, refusalOfMethod(url, this.#options.findRoute))
+  }
+
+  async #answer(connection: Duplex, error: ApiError): Promise<void> {
     // The parser fails again with all further bytes.
-    if (answered.has(connection)) return
-    answered.add(connection)
+    if (this.#answered.has(connection)) return
+    this.#answered.add(connection)
     // Node would end the connection when the client ends its side, before the answer is there.
     connection.removeAllListeners('end')
-    const refusal = withHeaders(counted(connection, error), { Connection: 'close' })
+    const { connections, known, corsOrigins } = this.#options
+    const refusal = withHeaders(this.#counted(connection, error), { Connection: 'close' })
     if (await connections.fail(connection, refusal)) return
     if (connection.writable) connection.end(answerText(refusal, known.storeHead, corsOrigins))
     const timer = setTimeout(() => connection.destroy(), LINGER_MS)
@@ -56,29 +71,13 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
   }
 
   /** The error to answer with: the given one, or 429 if the address has sent too many requests. */
-  function counted(connection: Duplex, error: ApiError): ApiError {
+  #counted(connection: Duplex, error: ApiError): ApiError {
+    const address = countedAddress((connection as Socket).remoteAddress ?? '')
     try {
-      return withHeaders(error, countRequest(countedAddress((connection as Socket).remoteAddress ?? '')))
+      return withHeaders(error, this.#options.countRequest(address))
     } catch (refusal) {
       return refusal as ApiError
     }
-  }
-
-  return {
-    onClientError: (error: ParserError, connection) => {
-      // A client that has disconnected, or is too slow to send its request, gets no answer.
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET' || !connection.writable) {
-        if (!answered.has(connection)) connection.destroy()
-        return
-      }
-      void answer(connection, refusalOf(error, findRoute))
-    },
-    onConnect: ({ url = '' }, connection) => {
-      // Node leaves errors and data of such a connection to the handler.
-      connection.on('error', () => connection.destroy())
-      connection.resume()
-      void answer(connection, refusalOfMethod(url, findRoute))
-    },
   }
 }
 
@@ -110,16 +109,16 @@ function refusalOfMethod(target: string, findRoute: FindRoute): ApiError {
   } catch (error) {
     return error as ApiError
   }
-  const found = findRoute(pathOf(target))
-  return found instanceof ApiError ? found : methodNotAllowed()
+  const match = findRoute(pathOf(target))
+  return match instanceof ApiError ? match : methodNotAllowed()
 }
 
 function answerText(error: ApiError, storeHead: StoreHead | null, corsOrigins: CorsOrigins): string {
   const body = errorBody(error)
-  // The origin is unknown.
-  const asking = { id: randomUUID(), origin: undefined, limits: {} }
+  // The request's headers are unknown.
+  const request = { id: randomUUID(), origin: undefined, limits: {} }
   const headers = { ...error.headers, 'content-type': JSON_TYPE, date: new Date().toUTCString() }
-  const pairs = answerHead(corsOrigins, asking, { storeHead, vary: 'Accept-Encoding', headers })
+  const pairs = answerHead(corsOrigins, request, { storeHead, vary: 'Accept-Encoding', headers })
   pairs.push('content-length', String(Buffer.byteLength(body)))
   let head = ''
   for (let at = 0; at < pairs.length; at += 2) head += `${pairs[at]}: ${pairs[at + 1]}\r\n`

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { describeBlocks } from '#core/domain/coverage'
+import { describeBlocks } from '#core/domain/height-ranges'
 import { readyHeightIn } from '#core/events/protocol-upgrade'
 import { type CompleteBlock, CompleteBlocks } from '#core/log/complete-blocks'
 import { LocalLog } from '#core/log/local-log'

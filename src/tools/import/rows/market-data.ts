@@ -1,6 +1,7 @@
 import type { MarketDataEvent, PerpetualData } from '#core/events/event'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
-import { keepElement, noFeeShare, noSla, storableFigures } from '#core/resources/market-data/decode'
+import { storableFigures } from '#core/resources/market-data/figures'
+import { keepElement, noFeeShare, noSla } from '#core/resources/market-data/list-elements'
 import { fromMicroseconds } from '../reference-values.ts'
 import type { CurrentRow } from '../source.ts'
 import {

@@ -24,7 +24,7 @@ export async function hasCitus(client: Queryable): Promise<boolean> {
   return row![0] !== null
 }
 
-/** Whether the tables are distributed over the machines of a cluster (distribute.ts). */
+/** Whether the tables are distributed over the machines of a cluster (admin/distribute.ts). */
 export async function hasDistributedTables(client: Queryable, schema: string): Promise<boolean> {
   const [row] = await queryRows(client, 'select to_regclass($1)::text', [`${schema}.unpublished`])
   return row![0] !== null

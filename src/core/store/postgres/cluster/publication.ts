@@ -15,16 +15,16 @@ export function publicationOf(batch: Batch, before: Coverage | null, after: Cove
   return { ...writtenCoverage(before, after), changes: changesOf(batch) }
 }
 
-/**
- * Writes a publication, within the caller's transaction.
- *
- * @param commits whether this also commits the transaction: if an earlier statement has failed, the server rolls it back
- */
-export async function publish(client: Queryable, publication: Publication, commits = false): Promise<void> {
+/** Writes a publication at the end of the caller's transaction, and commits it, all sent at once. */
+export async function publishAndCommit(client: Queryable, publication: Publication): Promise<void> {
+  // If an earlier statement has failed, the server rolls the transaction back.
+  await Promise.all([writePublication(client, publication), client.query('commit')])
+}
+
+async function writePublication(client: Queryable, publication: Publication): Promise<void> {
   await Promise.all([
     ...coverageStatements(publication).map(({ text, values }) => queryRows(client, text, values)),
     writeChanges(client, publication.changes),
-    ...(commits ? [client.query('commit')] : []),
   ])
 }
 
@@ -52,7 +52,7 @@ export async function publishOthers(client: Client, waiting: WaitOptions = {}): 
 export async function publishWaiting(client: Client): Promise<void> {
   await client.query('begin')
   const [waiting] = await queryRows(client, 'delete from unpublished returning publication')
-  if (waiting !== undefined) await publish(client, parsePublication(String(waiting[0])))
+  if (waiting !== undefined) await writePublication(client, parsePublication(String(waiting[0])))
   await client.query('commit')
 }
 

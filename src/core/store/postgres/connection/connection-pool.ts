@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import { isConnectionLost, isLimitReached } from '../errors.ts'
+import { PooledConnection, type ReadInProgress } from './pooled-connection.ts'
 
 type ConnectionPoolOptions = {
   /** Opens a connection on which statements can be sent before earlier ones are answered. */
@@ -12,39 +13,20 @@ type ConnectionPoolOptions = {
   onLimit: (open: number) => void
 }
 
-/** A connection of the pool. */
-type PooledConnection = {
-  opened: Promise<Client>
-  /** When each unanswered read began, milliseconds, oldest first. */
-  began: number[]
-  /** Whether one read alone uses it, or will use it once earlier reads are done. */
-  isExclusive: boolean
-  /** Called once the reads before an exclusive one are done; null if no exclusive read waits. */
-  onDrained: (() => void) | null
-  /** Closes it after a long idle time; null before its first exclusive read. */
-  idleTimer: NodeJS.Timeout | null
-}
-
 /** A read that waits for a connection. */
 type WaitingRead = { give(connection: PooledConnection): void; fail(error: Error): void }
 
+/** A read that has begun on a connection. */
+type BegunRead = { connection: PooledConnection; read: ReadInProgress }
+
 /** Reads that wait, in order of arrival. */
 type WaitingReads = Set<WaitingRead>
-
-/**
- * A connection is not used for a further read while one of its reads has waited this long. Until then a single connection
- * does all the work: one busy server process answers 1.5 times as many pages as four that must be woken for each.
- */
-const LATE_MS = 10
 
 /** How long no connection is opened after the server had too many. */
 const LIMIT_MS = 1_000
 
 /** How long a read waits for a connection while no further one can be opened. */
 const MAX_CONNECTION_WAIT_MS = 5_000
-
-/** Connections beyond the shared ones are closed after this idle time. */
-const IDLE_MS = 10_000
 
 /**
  * The connections of one reader. They are opened as necessary, and stay open until they are lost. If the server has too
@@ -82,9 +64,9 @@ export class ConnectionPool {
   exclusive<T>(read: (client: Client) => Promise<T>): Promise<T> {
     return this.#run(this.#waitingExclusive, async (client, connection) => {
       try {
-        await drained(connection)
+        await connection.drained()
         const result = await read(client)
-        this.#closeOnceIdle(connection, client)
+        connection.whenIdle(() => this.#closeIfSpare(connection, client))
         return result
       } catch (error) {
         this.#connections.delete(connection)
@@ -109,7 +91,7 @@ export class ConnectionPool {
     work: (client: Client, connection: PooledConnection) => Promise<T>,
   ): Promise<T> {
     for (;;) {
-      const { connection, began } = await this.#begin(queue)
+      const { connection, read } = await this.#begin(queue)
       let client: Client | null = null
       try {
         client = await connection.opened
@@ -124,9 +106,8 @@ export class ConnectionPool {
         if (isConnectionLost(error)) this.#remove(connection)
         throw error
       } finally {
-        connection.began.splice(connection.began.indexOf(began), 1)
         if (queue === this.#waitingExclusive) connection.isExclusive = false
-        if (connection.began.length <= 1) connection.onDrained?.()
+        connection.end(read)
         this.#serveWaiting()
       }
     }
@@ -138,18 +119,13 @@ export class ConnectionPool {
    * @throws if no connection is free in time, or the pool is closed: a connection that is opened then would keep the
    *   process alive.
    */
-  async #begin(queue: WaitingReads): Promise<{ connection: PooledConnection; began: number }> {
+  async #begin(queue: WaitingReads): Promise<BegunRead> {
     if (this.#isClosed) throw closedError()
-    const { promise, resolve, reject } = Promise.withResolvers<{
-      connection: PooledConnection
-      began: number
-    }>()
+    const { promise, resolve, reject } = Promise.withResolvers<BegunRead>()
     const waiting: WaitingRead = {
       give: (connection) => {
         queue.delete(waiting)
-        const began = performance.now()
-        connection.began.push(began)
-        resolve({ connection, began })
+        resolve({ connection, read: connection.begin() })
       },
       fail: reject,
     }
@@ -188,7 +164,7 @@ export class ConnectionPool {
   #chooseShared(): PooledConnection | null {
     const now = performance.now()
     const shared = [...this.#connections].filter(({ isExclusive }) => !isExclusive)
-    const keepsUp = shared.find(({ began: [oldest] }) => oldest === undefined || now - oldest < LATE_MS)
+    const keepsUp = shared.find((connection) => !connection.isLate(now))
     if (keepsUp !== undefined) return keepsUp
     if (shared.length < this.#options.mostShared && this.#mayOpen()) return this.#open()
     return leastBusyOf(shared)
@@ -212,7 +188,7 @@ export class ConnectionPool {
     const mayOpen = this.#mayOpen()
     // Whether shared reads can go on without one more connection.
     const isSpare = shared.length > 1 || this.#connections.size === 1 || mayOpen
-    if (isSpare && leastBusy?.began.length === 0) return leastBusy
+    if (isSpare && leastBusy?.reads === 0) return leastBusy
     if (mayOpen) return this.#open()
     return isSpare ? leastBusy : null
   }
@@ -222,13 +198,7 @@ export class ConnectionPool {
   }
 
   #open(): PooledConnection {
-    const connection: PooledConnection = {
-      opened: this.#options.connect(),
-      began: [],
-      isExclusive: false,
-      onDrained: null,
-      idleTimer: null,
-    }
+    const connection = new PooledConnection(this.#options.connect())
     this.#connections.add(connection)
     // The read for which it was opened gets the error.
     connection.opened.then(
@@ -243,15 +213,11 @@ export class ConnectionPool {
     this.#serveWaiting()
   }
 
-  /** Closes a connection after an idle time, if more connections are open than are shared. */
-  #closeOnceIdle(connection: PooledConnection, client: Client): void {
-    if (connection.idleTimer !== null) clearTimeout(connection.idleTimer)
-    connection.idleTimer = setTimeout(() => {
-      const isInUse = connection.isExclusive || connection.began.length > 0
-      if (isInUse || this.#connections.size <= this.#options.mostShared) return
-      this.#connections.delete(connection)
-      void client.end().catch(() => {})
-    }, IDLE_MS).unref()
+  /** Closes an idle connection, if more connections are open than are shared. */
+  #closeIfSpare(connection: PooledConnection, client: Client): void {
+    if (this.#connections.size <= this.#options.mostShared) return
+    this.#connections.delete(connection)
+    void client.end().catch(() => {})
   }
 }
 
@@ -261,16 +227,7 @@ const closedError = () => new Error('the reader is closed')
 function leastBusyOf(connections: readonly PooledConnection[]): PooledConnection | null {
   let least: PooledConnection | null = null
   for (const connection of connections) {
-    if (least === null || connection.began.length < least.began.length) least = connection
+    if (least === null || connection.reads < least.reads) least = connection
   }
   return least
-}
-
-/** Waits until the reads that began before an exclusive one are done. */
-async function drained(connection: PooledConnection): Promise<void> {
-  if (connection.began.length <= 1) return
-  await new Promise<void>((resolve) => {
-    connection.onDrained = resolve
-  })
-  connection.onDrained = null
 }

@@ -74,8 +74,8 @@ export class PreparedRead extends Query {
   /** Maximum number of bytes of its answer. */
   readonly maxBytes: number
   isTooLong = false
-  /** The parsers of the connection on which it is sent. */
-  #known: Map<string, readonly ReadText[]> | null = null
+  /** The parsers of the connection on which it is sent, by the names of statements. */
+  #columnsByName: Map<string, readonly ReadText[]> | null = null
   #columns: readonly ReadText[] | undefined
   #rows: Row[] = []
   #answering: Answering | null = null
@@ -100,8 +100,8 @@ export class PreparedRead extends Query {
   prepare(connection: Connection & Sending): void {
     this.#answering = answeringOn(connection)
     this.#answering.waiting.add(this)
-    this.#known = columnsOn(connection)
-    this.#columns = this.#known.get(this.name)
+    this.#columnsByName = columnsOn(connection)
+    this.#columns = this.#columnsByName.get(this.name)
     if (this.#columns === undefined) {
       prepare.call(this, connection)
       return
@@ -117,7 +117,7 @@ export class PreparedRead extends Query {
 
   handleRowDescription({ fields }: { fields: readonly { dataTypeID: number }[] }): void {
     this.#columns = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text'))
-    this.#known!.set(this.name, this.#columns)
+    this.#columnsByName!.set(this.name, this.#columns)
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {

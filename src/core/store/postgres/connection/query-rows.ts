@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
+import type { Cell } from '../../../model/columns.ts'
 import type { Row } from '../../../model/resource.ts'
-import type { Cell } from '../../../model/table.ts'
 import { loadedDriver } from './driver.ts'
 
 /** Anything that can run statements. */

@@ -35,7 +35,7 @@ export type SessionConfig = ClientConfig & { pipeline: boolean; session: Readonl
 /**
  * Options of readers' connections: the statements of one page are sent at once.
  *
- * @param isDistributed whether the tables are distributed over a cluster (cluster.ts)
+ * @param isDistributed whether the tables are distributed over a cluster (cluster/cluster.ts)
  */
 export function readerConfig({ config, schema }: PostgresAddress, isDistributed: boolean): SessionConfig {
   return {

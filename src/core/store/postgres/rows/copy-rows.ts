@@ -1,11 +1,12 @@
 import type { Connection } from 'pg'
 import { isDigits } from '../../../domain/compare-numbers.ts'
-import type { Cell, TableRow } from '../../../model/table.ts'
+import type { Cell } from '../../../model/columns.ts'
+import type { TableRow } from '../../../model/table.ts'
 import type { Table } from '../../schema/tables.ts'
 import { loadedDriver } from '../connection/driver.ts'
 import type { Queryable } from '../connection/query-rows.ts'
 
-/** Private parts of the driver's connection for `copy`, as in prepared-read.ts; its types omit them. */
+/** Private parts of the driver's connection for `copy`, as in connection/prepared-read.ts; its types omit them. */
 type CopyConnection = Connection & {
   sendCopyFromChunk: (chunk: Buffer) => void
   endCopyFrom: () => void

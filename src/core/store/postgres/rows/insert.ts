@@ -1,5 +1,6 @@
-import type { Cell, TableRow } from '../../../model/table.ts'
-import type { ColumnType, Table } from '../../schema/tables.ts'
+import type { Cell, ColumnType } from '../../../model/columns.ts'
+import type { TableRow } from '../../../model/table.ts'
+import type { Table } from '../../schema/tables.ts'
 
 /** PostgreSQL's names of column types. */
 const COLUMN_TYPES: Record<ColumnType, string> = {

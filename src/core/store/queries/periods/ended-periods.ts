@@ -1,5 +1,6 @@
 import { type Decimal, parseDecimal, ZERO } from '../../../domain/decimal.ts'
 import { MAX_INT64 } from '../../../domain/integers.ts'
+import type { Row } from '../../../model/resource.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
 
@@ -25,23 +26,46 @@ const READ_ENDED_PERIODS = `
   order by start_timestamp desc, seq desc limit ${PERIODS_AT_ONCE}`
 
 /** Periods that ended between two times, both included; if `before` is given, only those before that period. */
-type EndedRange = { from: bigint; upTo: bigint; before?: { start: bigint; seq: bigint } | null }
+type EndedRange = { from: bigint; upTo: bigint; before?: PeriodKey | null }
 
-/** Visits a market's periods in a range, newest first, until `visit` returns false. */
-export function* readEndedPeriods(
-  marketId: string,
-  { from, upTo, before }: EndedRange,
-  visit: (period: EndedPeriod) => false | undefined,
-): Query<void> {
-  let { start: lastStart, seq: lastSeq } = before ?? { start: upTo, seq: MAX_INT64 }
-  while (from <= upTo) {
-    const rows = yield { text: READ_ENDED_PERIODS, values: [marketId, lastStart, lastSeq, from, upTo] }
-    for (const [start, seq, end, payment, rate] of rows) {
-      ;[lastStart, lastSeq] = [BigInt(start!), BigInt(seq!)]
-      const period = { start: lastStart, seq: lastSeq, end: BigInt(end!), paid: paidOf(payment, rate) }
-      if (visit(period) === false) return
-    }
-    if (rows.length < PERIODS_AT_ONCE) break
+/** The identity of a period within its market, by which its periods are sorted. */
+type PeriodKey = { start: bigint; seq: bigint }
+
+/** A market's periods that ended in a range, newest first, which are read a chunk at a time. */
+export class EndedPeriods {
+  readonly #marketId: string
+  readonly #from: bigint
+  readonly #upTo: bigint
+  /** The key of the last period that was read, or a bound before the first one. */
+  #before: PeriodKey
+  /** Whether all periods have been read. */
+  isAtEnd: boolean
+
+  constructor(marketId: string, { from, upTo, before = null }: EndedRange) {
+    this.#marketId = marketId
+    this.#from = from
+    this.#upTo = upTo
+    this.#before = before ?? { start: upTo, seq: MAX_INT64 }
+    this.isAtEnd = from > upTo
+  }
+
+  /** Reads the next chunk, which may be empty. Its periods are parsed one by one: a caller may need only the first. */
+  *readChunk(): Query<Generator<EndedPeriod>> {
+    const { start, seq } = this.#before
+    const values = [this.#marketId, start, seq, this.#from, this.#upTo]
+    const rows = yield { text: READ_ENDED_PERIODS, values }
+    if (rows.length < PERIODS_AT_ONCE) this.isAtEnd = true
+    else this.#before = keyOf(rows.at(-1)!)
+    return periodsOf(rows)
+  }
+}
+
+const keyOf = ([start, seq]: Row): PeriodKey => ({ start: BigInt(start!), seq: BigInt(seq!) })
+
+function* periodsOf(rows: readonly Row[]): Generator<EndedPeriod> {
+  for (const row of rows) {
+    const [, , end, payment, rate] = row
+    yield { ...keyOf(row), end: BigInt(end!), paid: paidOf(payment, rate) }
   }
 }
 

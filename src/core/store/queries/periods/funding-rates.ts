@@ -7,7 +7,7 @@ import type { PageQuery, StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { readFreshness } from '../freshness.ts'
 import { type MarketPage, readMarketPage } from '../market-pages.ts'
-import { readEndedPeriods } from './ended-periods.ts'
+import { EndedPeriods } from './ended-periods.ts'
 
 /** A request for the funding rates of a page of markets. */
 export type FundingRatesQuery = {
@@ -73,12 +73,15 @@ type BucketSpan = { first: bigint; last: bigint; length: bigint }
 function* readRateBuckets(marketId: string, { first, last, length }: BucketSpan): Query<RateBucket[]> {
   const sums = new Map<bigint, { count: number; sum: Decimal }>()
   const range = { from: nearestInt64(first * length), upTo: nearestInt64((last + 1n) * length - 1n) }
-  yield* readEndedPeriods(marketId, range, ({ end, paid }) => {
-    if (paid === null) return
-    const start = indexAt(end, length) * length
-    const bucket = sums.get(start) ?? { count: 0, sum: ZERO }
-    sums.set(start, { count: bucket.count + 1, sum: add(bucket.sum, paid.rate) })
-  })
+  const periods = new EndedPeriods(marketId, range)
+  while (!periods.isAtEnd) {
+    for (const { end, paid } of yield* periods.readChunk()) {
+      if (paid === null) continue
+      const start = indexAt(end, length) * length
+      const bucket = sums.get(start) ?? { count: 0, sum: ZERO }
+      sums.set(start, { count: bucket.count + 1, sum: add(bucket.sum, paid.rate) })
+    }
+  }
   return [...sums]
     .map(([start, { count, sum }]) => ({ start, count, sumOfRates: textOfDecimal(sum) }))
     .sort((a, b) => (a.start < b.start ? -1 : 1))

@@ -4,7 +4,10 @@ import type { Query } from '../../queries-protocol.ts'
 import { FIND_MARKET } from '../../statements.ts'
 import { READ_MARKET_DATA } from '../market-data.ts'
 
-/* The periods of a market that its stored rows name, by their own event, a data point or market data. A period may be named before its own event is stored, or without it. */
+/*
+ * The periods of a market that its stored rows name, by their own event, a data point or market data. A period may be named
+ * before its own event is stored, or without it.
+ */
 
 /** The last period of a market, given by its number, that has data points. */
 export const READ_POINTS_SEQ = pointsSeq('desc')

@@ -1,5 +1,6 @@
 import {
   add,
+  type Decimal,
   divide,
   multiply,
   ofInteger,
@@ -13,7 +14,7 @@ import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
 import { readFreshness } from '../freshness.ts'
-import { readEndedPeriods } from './ended-periods.ts'
+import { EndedPeriods } from './ended-periods.ts'
 import { readNamedSeqs } from './named-seqs.ts'
 
 export type PositionFundingQuery = {
@@ -88,38 +89,74 @@ export function* readPositionFunding(query: PositionFundingQuery): Query<Positio
   const { marketId, limit, after } = query
   const units = parseDecimal(query.units)!
   const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
-  const stored = after === null ? yield* readStored(marketId, from, upTo) : null
+  const sums = after === null ? new FundingSums(yield* readStored(marketId, from, upTo)) : null
   const payments: ReceivedPayment[] = []
+  const periods = new EndedPeriods(marketId, { from, upTo, before: after })
   let more = false
-  const ends: { firstEnd: bigint | null; lastEnd: bigint | null } = { firstEnd: null, lastEnd: null }
-  let [count, total, rates] = [0n, ZERO, ZERO]
-  yield* readEndedPeriods(marketId, { from, upTo, before: after }, ({ start, seq, end, paid }) => {
-    stored?.missing.add(seq)
-    if (paid === null) return
-    const amount = multiply(multiply(paid.payment, units), MINUS_ONE)
-    count++
-    total = add(total, amount)
-    rates = add(rates, paid.rate)
-    ends.firstEnd = end
-    ends.lastEnd ??= end
-    if (payments.length < limit) {
-      const fundingRate = textOfDecimal(paid.rate)
-      payments.push({ start, seq, end, fundingRate, amount: textOfDecimal(amount) })
-      return
+  let isComplete = false
+  while (!isComplete && !periods.isAtEnd) {
+    for (const { start, seq, end, paid } of yield* periods.readChunk()) {
+      sums?.addPeriod(seq)
+      if (paid === null) continue
+      const amount = multiply(multiply(paid.payment, units), MINUS_ONE)
+      sums?.addPayment(end, amount, paid.rate)
+      if (payments.length < limit) {
+        const fundingRate = textOfDecimal(paid.rate)
+        payments.push({ start, seq, end, fundingRate, amount: textOfDecimal(amount) })
+        continue
+      }
+      more = limit > 0
+      // Only the sums need the payments after those of the page.
+      isComplete = sums === null
+      if (isComplete) break
     }
-    more = limit > 0
-    return stored === null ? false : undefined
-  })
-  const totals = stored && {
-    count: Number(count),
-    ...ends,
-    completeFrom: stored.completeFrom,
-    missing: stored.missing.least(),
-    total: textOfDecimal(total),
-    sumOfRates: textOfDecimal(rates),
-    averageRate: count === 0n ? null : textOfDecimal(divide(rates, ofInteger(count))),
   }
-  return { storeHead, version, totals, payments, more }
+  return { storeHead, version, totals: sums?.totals() ?? null, payments, more }
+}
+
+/** A long position pays if the funding payment is positive. */
+const MINUS_ONE = ofInteger(-1n)
+
+/** Adds up the payments of a range, newest first. */
+class FundingSums {
+  readonly #stored: StoredPeriods
+  #count = 0
+  #total = ZERO
+  #rates = ZERO
+  #firstEnd: bigint | null = null
+  #lastEnd: bigint | null = null
+
+  constructor(stored: StoredPeriods) {
+    this.#stored = stored
+  }
+
+  /** Notes that a period is stored with its end, whether or not it was paid. */
+  addPeriod(seq: bigint): void {
+    this.#stored.missing.add(seq)
+  }
+
+  addPayment(end: bigint, amount: Decimal, rate: Decimal): void {
+    this.#count++
+    this.#total = add(this.#total, amount)
+    this.#rates = add(this.#rates, rate)
+    this.#firstEnd = end
+    this.#lastEnd ??= end
+  }
+
+  totals(): FundingTotals {
+    const { completeFrom, missing } = this.#stored
+    return {
+      count: this.#count,
+      firstEnd: this.#firstEnd,
+      lastEnd: this.#lastEnd,
+      completeFrom,
+      missing: missing.least(),
+      total: textOfDecimal(this.#total),
+      sumOfRates: textOfDecimal(this.#rates),
+      averageRate:
+        this.#count === 0 ? null : textOfDecimal(divide(this.#rates, ofInteger(BigInt(this.#count)))),
+    }
+  }
 }
 
 /** The start from which all periods are stored, and the seqs of missing periods after the last ended one in a range. */
@@ -137,9 +174,6 @@ function* readStored(marketId: string, from: bigint, upTo: bigint): Query<Stored
   }
   return { completeFrom: named?.isLastStored ? BigInt(complete![0]!) : null, missing }
 }
-
-/** A long position pays if the funding payment is positive. */
-const MINUS_ONE = ofInteger(-1n)
 
 /** Collects the seqs between those that are added, in descending order. */
 class MissingPeriods {

@@ -4,7 +4,7 @@ import type { Row } from '../../../model/resource.ts'
 import { AVERAGE_WINDOWS } from '../../../resources/rate-averages.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { keyOfPeriod } from '../market-data.ts'
-import { readEndedPeriods } from './ended-periods.ts'
+import { EndedPeriods } from './ended-periods.ts'
 
 /** The average rates of a market, as of a time. */
 export type RateAverages = {
@@ -36,16 +36,19 @@ export function* readRateAverages(marketId: string, running: Row | null, at: big
   // From the latest period back to the first missing one.
   let earliest = running === null ? null : keyOfPeriod(running)
   let isUnbroken = true
-  yield* readEndedPeriods(marketId, { from: at - LONGEST + 1n, upTo: at }, ({ start, seq, end, paid }) => {
-    isUnbroken &&= earliest === null || seq === earliest.seq - 1n
-    if (isUnbroken) earliest = { start, seq }
-    if (paid === null) return
-    for (const [index, { length }] of AVERAGE_WINDOWS.entries()) {
-      if (end <= at - length) continue
-      sums[index] = add(sums[index] ?? ZERO, paid.rate)
-      changesAt(end + length)
+  const periods = new EndedPeriods(marketId, { from: at - LONGEST + 1n, upTo: at })
+  while (!periods.isAtEnd) {
+    for (const { start, seq, end, paid } of yield* periods.readChunk()) {
+      isUnbroken &&= earliest === null || seq === earliest.seq - 1n
+      if (isUnbroken) earliest = { start, seq }
+      if (paid === null) continue
+      for (const [index, { length }] of AVERAGE_WINDOWS.entries()) {
+        if (end <= at - length) continue
+        sums[index] = add(sums[index] ?? ZERO, paid.rate)
+        changesAt(end + length)
+      }
     }
-  })
+  }
   const node: RateAverages['node'] = {}
   for (const [index, { name, length }] of AVERAGE_WINDOWS.entries()) {
     const sum = earliest !== null && earliest.start <= at - length ? sums[index]! : null

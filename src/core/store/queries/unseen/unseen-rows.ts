@@ -1,5 +1,6 @@
-import { type Coverage, coverageOfResource, GapList } from '../../../domain/coverage.ts'
+import { type Coverage, coverageOfResource } from '../../../domain/coverage.ts'
 import type { EventPosition } from '../../../domain/event-position.ts'
+import { GapList } from '../../../domain/gap-list.ts'
 import { type PositionRange, storedPartsOf, type Unseen } from '../../../domain/unseen.ts'
 import {
   isOfAllMarkets,
@@ -13,6 +14,7 @@ import { selectsNothing } from '../../pages/scan.ts'
 import { columnList, fromClause, selectionConditions } from '../../pages/scan-sql.ts'
 import type { Query, Statement } from '../../queries-protocol.ts'
 import { readCoverage, readStoreHead } from '../coverage.ts'
+import type { Pass, RangeRead } from './points-pass.ts'
 import {
   cutAt,
   idColumns,
@@ -25,7 +27,7 @@ import {
   positionOf,
   positionWithin,
 } from './positioned-rows.ts'
-import { type Pass, type RangeQuery, type RangeRead, readPoints } from './unseen-points.ts'
+import { type RangeQuery, readPoints } from './unseen-points.ts'
 
 /** A query for the rows that a follower has not received, in the order of the stream. */
 export type UnseenQuery = {

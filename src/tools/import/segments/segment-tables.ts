@@ -1,7 +1,7 @@
+import { ImportError } from '../import-error.ts'
+import type { SourceProgress } from '../source.ts'
 import { CsvError, CsvReader } from './csv-reader.ts'
-import { ImportError } from './import-error.ts'
 import { METADATA } from './segment-metadata.ts'
-import type { SourceProgress } from './source.ts'
 import type { ZipDirectory } from './zip-file.ts'
 
 /** Maximum length of a header line; real ones have a few hundred bytes. */

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { HistoryRow, SourceBlock, SourceRow } from './source.ts'
-import { openUnnamed, withDiskErrors } from './temporary-file.ts'
+import type { HistoryRow, SourceBlock, SourceRow } from '../source.ts'
+import { openUnnamed, withDiskErrors } from '../temporary-file.ts'
 
 /** Number of rows handed on at once. */
 const SORTED_CHUNK_ROWS = 1_000

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { lockTemporaryFile } from '#core/concurrency/file-lock'
-import { ExportError } from '../formats/export-error.ts'
+import { ExportError } from '../../formats/export-error.ts'
 
 /**
  * Locks a folder against other exports, by a file beside it, until the lock is released or this process ends in whatever way.

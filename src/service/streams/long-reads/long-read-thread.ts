@@ -1,19 +1,13 @@
-// Reads one store for streams and exports. long-reads.ts starts this thread and sends it requests.
+// Reads one store for streams and exports. start-long-reads.ts starts this thread and sends it requests.
 import { parentPort, workerData } from 'node:worker_threads'
 import { yieldToOthers } from '#core/concurrency/yield-to-others'
 import { resourceNamed } from '#core/resources/resources'
 import { asUnavailable, StoreUnavailableError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
 import type { Reader } from '#core/store/store'
-import { answerCalls, type ThreadAnswer } from '../answers/thread-calls.ts'
-import {
-  type LongReadAnswer,
-  type LongReadRequest,
-  type LongReads,
-  type LongReadTask,
-  longReadsOf,
-  type OpenExport,
-} from './long-reads.ts'
+import { answerCalls, type ThreadAnswer } from '../../answers/thread-calls.ts'
+import type { LongReadAnswer, LongReadRequest, LongReadTask } from './long-read-messages.ts'
+import { type LongReads, longReadsOf, type OpenExport } from './long-reads.ts'
 
 // Pages must not wait for long reads.
 yieldToOthers()
@@ -52,7 +46,7 @@ async function readInThread(request: LongReadRequest): Promise<ThreadAnswer<Long
     }
     case 'summaries': {
       const { reads } = await open()
-      return { answer: await reads.readSummaries(request.known) }
+      return { answer: await reads.readSummaries(request.lastAnswer) }
     }
     case 'export': {
       const { reads } = await open()

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { ImportError } from './import-error.ts'
+import { ImportError } from '../import-error.ts'
+import { isChainId } from '../reference-values.ts'
 import { parseSegmentName, type SegmentName, segmentName } from './segment-name.ts'
 import type { ZipDirectory } from './zip-file.ts'
 
@@ -75,9 +76,4 @@ function parseMetadata(path: string, text: string): SegmentName {
   }
   const [schemaVersion, from, to] = fields as [number, number, number]
   return { chainId, schemaVersion, from, to }
-}
-
-/** Whether a text can be a chain id, as in events. */
-export function isChainId(text: string): boolean {
-  return text !== '' && text.length <= 256 && !text.includes('\0')
 }

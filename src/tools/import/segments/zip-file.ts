@@ -2,7 +2,7 @@ import { readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
-import { ImportError } from './import-error.ts'
+import { ImportError } from '../import-error.ts'
 
 /** Maximum number of entries in a zip; a segment has about a hundred. */
 const MAX_ENTRIES = 10_000

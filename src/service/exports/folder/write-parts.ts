@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { flushFolder, makeFolder } from '#core/concurrency/flush'
 import type { Resource, Selection } from '#core/model/resource'
 import type { Snapshot } from '#core/store/store'
-import { type ExportedRow, exportRows } from '../formats/export-rows.ts'
-import { type ParquetForm, parquetOf } from '../formats/parquet.ts'
+import { type ExportedRow, exportRows } from '../../formats/export-rows.ts'
+import { type ParquetForm, parquetOf } from '../../formats/parquet.ts'
 
 /** Rows of a file at most. */
 const PART_ROWS = 1_000_000

@@ -1,11 +1,18 @@
-import { ImportError } from './import-error.ts'
-import { microsecondsOf } from './reference-values.ts'
+import { ImportError } from '../import-error.ts'
+import { microsecondsOf } from '../reference-values.ts'
+import type {
+  HistoryPart,
+  HistoryRow,
+  SourceBlock,
+  SourceProgress,
+  SourceRow,
+  TableQuery,
+} from '../source.ts'
+import { BLOCK_TIME, BLOCKS, HISTORY, STATE } from '../tables.ts'
 import { METADATA, readMetadata, refuseTar } from './segment-metadata.ts'
 import type { SegmentName } from './segment-name.ts'
 import { readEntryRows, readHeaderLines } from './segment-tables.ts'
 import type { SortingDatabase } from './sorting-database.ts'
-import type { HistoryPart, HistoryRow, SourceBlock, SourceProgress, SourceRow, TableQuery } from './source.ts'
-import { BLOCK_TIME, BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory, type ZipDirectory } from './zip-file.ts'
 
 /**
@@ -198,36 +205,28 @@ class SegmentHistory implements HistoryPart {
   /** Sorts the blocks, by whose times rows have heights. */
   async #readBlocks(): Promise<void> {
     if (this.#areBlocksRead) return
-    await sortBlocks(this.name, this.#segment, this.#options.sorting, (onRow) =>
-      readToEnd(this.#tables.read(BLOCKS, onRow)),
-    )
+    this.#options.sorting.beginBlocks()
+    await readToEnd(this.#tables.read(BLOCKS, (textOf) => this.#addBlock(textOf(0), textOf(1))))
     this.#areBlocksRead = true
   }
-}
 
-/** Reads to the end. */
-async function readToEnd(pieces: AsyncIterable<void>): Promise<void> {
-  for await (const _ of pieces);
-}
-
-async function sortBlocks(
-  path: string,
-  { from, to }: SegmentName,
-  sorting: SortingDatabase,
-  read: (onRow: (textOf: TextOf) => void) => Promise<void>,
-): Promise<void> {
-  const fail = (what: string) =>
-    new ImportError(`${path}: its entry history/blocks has ${what}. Copy the segment again`)
-  sorting.beginBlocks()
-  await read((textOf) => {
-    const [text, time] = [textOf(0), textOf(1)]
+  /** @throws {ImportError} for a block that is invalid, not of this segment, or there twice. */
+  #addBlock(text: string | null, time: string | null): void {
+    const { from, to } = this.#segment
+    const fail = (what: string) =>
+      new ImportError(`${this.name}: its entry history/blocks has ${what}. Copy the segment again`)
     const height = Number(text)
     if (!/^\d{1,15}$/.test(text ?? '') || height < from || height > to) {
       throw fail(`block ${JSON.stringify(text)}, which is not one of ${from} to ${to}`)
     }
     const micros = microsecondsOf(time)
     if (Number.isNaN(micros)) throw fail(`block ${text} at ${JSON.stringify(time)}, which is not a time`)
-    const twice = sorting.addBlock({ height, time: micros })
+    const twice = this.#options.sorting.addBlock({ height, time: micros })
     if (twice !== null) throw fail(twice)
-  })
+  }
+}
+
+/** Reads to the end. */
+async function readToEnd(pieces: AsyncIterable<void>): Promise<void> {
+  for await (const _ of pieces);
 }

@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { explainPostgresError } from '#core/store/postgres/errors'
-import { ImportError } from './import-error.ts'
+import { ImportError } from '../import-error.ts'
 
 /** A row with all columns as text. */
 export type Texts = (string | null)[]

@@ -1,12 +1,13 @@
-import { type Coverage, isWithin } from '#core/domain/coverage'
+import type { Coverage } from '#core/domain/coverage'
 import { type EventPosition, isBefore } from '#core/domain/event-position'
+import { isWithin } from '#core/domain/height-ranges'
 import { advance, type Unseen } from '#core/domain/unseen'
+import type { Pass } from '#core/store/queries/unseen/points-pass'
 import { isSameEvent, positionWithin } from '#core/store/queries/unseen/positioned-rows'
-import type { Pass } from '#core/store/queries/unseen/unseen-points'
 import type { UnseenQuery, UnseenRows } from '#core/store/queries/unseen/unseen-rows'
-import { eventText, MAX_PIECE_BYTES } from './follower.ts'
+import { eventText, MAX_PIECE_BYTES } from '../follower.ts'
+import { encodeStreamCursor } from '../stream-cursor.ts'
 import type { ReadClass } from './read-queue.ts'
-import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** Rows that are sent at a time, at most. Fewer if they are long. */
 export const STREAM_CHUNK_ROWS = 500

@@ -1,15 +1,15 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { explainPathError } from '#core/records/event-paths'
-import { ImportError } from './import-error.ts'
-import { microsecondsOf } from './reference-values.ts'
-import { checkSchemaVersion } from './schema-versions.ts'
+import { ImportError } from '../import-error.ts'
+import { microsecondsOf } from '../reference-values.ts'
+import { checkSchemaVersion } from '../schema-versions.ts'
+import type { CurrentRow, ImportSource, SourceOptions, SourceProgress, TableQuery } from '../source.ts'
+import { STATE } from '../tables.ts'
+import { announceSize } from '../temporary-file.ts'
 import { openSegment, type Segment } from './segment.ts'
 import { parseSegmentName } from './segment-name.ts'
 import { SortingDatabase } from './sorting-database.ts'
-import type { CurrentRow, ImportSource, SourceOptions, SourceProgress, TableQuery } from './source.ts'
-import { STATE } from './tables.ts'
-import { announceSize } from './temporary-file.ts'
 
 /** Segments, and other files in named folders. */
 type SegmentPaths = { paths: string[]; foreign: string[] }

@@ -15,7 +15,7 @@ import type { Resource } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readNextMarket } from '#core/store/queries/next-market'
-import { ExportError } from '../formats/export-error.ts'
+import { ExportError } from '../../formats/export-error.ts'
 import { lockFolder } from './folder-lock.ts'
 import { type PartOptions, writeParts } from './write-parts.ts'
 

@@ -1,0 +1,31 @@
+import type { Logger } from 'pino'
+import { countedNotice } from '#core/domain/counted-notice'
+import { StoreUnavailableError } from '#core/store/errors'
+import { ApiError, internalError, unavailable } from './errors.ts'
+
+/** Seconds. Only an operator can repair a damaged store. */
+const DAMAGE_RETRY_S = 600
+
+/** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */
+export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
+
+/** @param onDamage called for each answer that a damaged store could not give */
+export function createExplainError(log: Logger, onDamage: () => void): ExplainError {
+  // While a database is unreachable, every request fails.
+  const noteUnavailable = countedNotice((message) => log.warn(message))
+  const noteDamage = countedNotice((message) => log.error(message))
+  return (error, name) => {
+    if (error instanceof ApiError) return error
+    if (error instanceof StoreUnavailableError && error.isDamaged) {
+      onDamage()
+      noteDamage(`store damaged: ${error.message}`)
+      return unavailable('the store is damaged, and cannot give this answer; see /ready', DAMAGE_RETRY_S)
+    }
+    if (error instanceof StoreUnavailableError) {
+      noteUnavailable(`store unavailable: ${error.message}`)
+      return unavailable('the store is temporarily unavailable; try again')
+    }
+    log.error({ err: error, ...name }, 'a request failed')
+    return internalError(Object.values(name)[0]!)
+  }
+}
