@@ -15,6 +15,7 @@ import type { Command } from 'commander'
 import { RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/openapi/openapi'
 import { loadCommands } from '#tools/cli/program'
+import { command as receiveCommand } from '#tools/cli/receive'
 import { command as serveCommand } from '#tools/cli/serve'
 import { generatedPages } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
@@ -286,7 +287,7 @@ describe('The documentation', () => {
   })
 
   test('uses only settings that the program has in deploy/', () => {
-    const known = new Set(optionsOf(serveCommand()).values())
+    const known = new Set([serveCommand(), receiveCommand()].flatMap((one) => [...optionsOf(one).values()]))
     for (const file of [
       'lyra.service',
       'lyra-receive.service',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +7,7 @@ import { readCoverage } from '#core/store/queries/coverage'
 import { assertSays } from './fixtures/assert-says.ts'
 import { dial } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
+import { frame } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import {
   blocksOf,
@@ -19,6 +20,7 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { asNobody } from './fixtures/nobody.ts'
+import { bufferPath } from './fixtures/old-buffer.ts'
 import { freePort } from './fixtures/port.ts'
 import {
   addressOf,
@@ -96,6 +98,20 @@ describeOn(STORE_KINDS, 'services that follow an event log', (kind) => {
 })
 
 describeOn(ANY_STORE_KIND, 'an event log', (kind) => {
+  test('gets the events that a version before 0.3 has left beside it', async (t) => {
+    const folder = temporaryFolder(t)
+    const [eventLog, buffer] = [join(folder, 'event-log'), join(folder, 'buffer')]
+    mkdirSync(buffer)
+    writeFileSync(bufferPath(buffer, 1), frame(blocks.slice(0, 5).flat(), 0n))
+    const receiver = await startReceive(t, eventLog)
+    const service = await startFollowing(t, kind.create(t), [eventLog])
+    await untilHeight(service, 5)
+    assert.deepEqual(readdirSync(buffer), [])
+    const core = await dial(receiver.corePort)
+    await core.send(blocks.slice(3, 8))
+    await untilHeight(service, 8)
+  })
+
   test('gives several stores its blocks, and keeps those that one of them does not have', async (t) => {
     const eventLog = join(temporaryFolder(t), 'log')
     const [one, two] = [kind.create(t), kind.create(t)]

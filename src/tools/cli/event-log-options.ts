@@ -8,7 +8,7 @@ import { hasOldEvents } from '#service/live/convert-buffer'
 import type { ServeSettings } from '#service/serve/settings'
 import { InvalidSettingError, setting } from './options.ts'
 
-/** The event log, and the buffer of versions before 0.3, unless a setting names others; also one beside the event log. */
+/** The event log, and the buffer of versions before 0.3, unless a setting names others. */
 const DEFAULT_EVENT_LOG = './lyra-event-log'
 const DEFAULT_BUFFER = './lyra-buffer'
 
@@ -71,6 +71,12 @@ export const chainOption = (by: string) =>
 /** The folder of the event log that a setting names, or the default. */
 export function eventLogPath(given: string | null): string {
   return given ?? DEFAULT_EVENT_LOG
+}
+
+/** The folder with events of a version before 0.3 that is not named: where it is by default, or beside the event log. */
+export function findOldBuffer(eventLog: string): string | null {
+  const folders = [DEFAULT_BUFFER, join(dirname(eventLog), 'buffer')]
+  return folders.find((folder) => hasOldEvents(folder)) ?? null
 }
 
 /** Parses a size such as `1GiB` or `500MB`; in bytes. */
@@ -136,8 +142,7 @@ export function withEventLog(
       `LYRA_BUFFER: events in ${buffer} are moved to the event log ${eventLog}; name that with LYRA_EVENT_LOG instead`,
     )
   } else {
-    const folders = [DEFAULT_BUFFER, join(dirname(eventLogPath(eventLog)), 'buffer')]
-    buffer = folders.find((folder) => hasOldEvents(folder)) ?? null
+    buffer = findOldBuffer(eventLogPath(eventLog))
   }
   if (keepBuffer) {
     eventLogKeep ??= 'all'

@@ -10,6 +10,7 @@ import {
   eventLogKeepOption,
   eventLogOption,
   eventLogPath,
+  findOldBuffer,
   listenFromOption,
 } from './event-log-options.ts'
 import { EXIT } from './exit.ts'
@@ -62,15 +63,16 @@ async function receive(options: ReceiveOptions): Promise<void> {
   const signal = stopOnSignals()
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => {})
+  const eventLog = eventLogPath(options.eventLog)
   const task = {
     host,
     port,
     from: listenFrom,
     chain,
-    eventLog: eventLogPath(options.eventLog),
+    eventLog,
     keep: eventLogKeep,
     storeChain: null,
-    buffer: null,
+    buffer: findOldBuffer(eventLog),
     forwarder: null,
   }
   const receiver = await LogReceiver.open(task, log, { onChange: () => {}, onFailed: failed.reject }).catch(
@@ -83,7 +85,7 @@ async function receive(options: ReceiveOptions): Promise<void> {
   const closeMetrics =
     metrics === null
       ? null
-      : await serveReceiverMetrics(task.eventLog, metrics).catch(async (error: Error) => {
+      : await serveReceiverMetrics(eventLog, metrics).catch(async (error: Error) => {
           await receiver.stop()
           throw explainListenError(error, metrics.host, metrics.port, '--metrics')
         })
