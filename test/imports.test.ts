@@ -167,7 +167,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/ingest/batch-writer': 'BatchWriter',
   'core/ingest/ingest-files': 'ingestFiles leftOutLogger missingBelow',
   'core/ingest/report': 'reportOfCoverage',
-  'core/log/local-log': 'LocalLog',
+  'core/log/read/local-log': 'LocalLog',
   'core/log/log-disk': 'NODE_DISK',
   'core/log/reader-files': 'readReaders',
   'core/log/receiver-file': 'isSilent',

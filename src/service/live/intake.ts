@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { LogHead } from '#core/log/log-head'
-import type { LogWriter } from '#core/log/log-writer'
+import type { LogWriter } from '#core/log/write/log-writer'
 import { FaultLog } from './fault-log.ts'
 import {
   type ConnectionFault,

@@ -5,7 +5,7 @@ import { ChainError, GapError } from '#core/blocks/block'
 import { type Coverage, holdAll } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
-import type { LogReader } from '#core/log/log-reader'
+import type { LogReader } from '#core/log/read/log-reader'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import {
   otherChain,

@@ -1,7 +1,7 @@
 import { describeDuration } from '#core/domain/duration'
-import type { LogSource } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
-import type { LogReader } from '#core/log/log-reader'
+import type { LogSource } from '#core/log/read/local-log'
+import type { LogReader } from '#core/log/read/log-reader'
 import { readReaders } from '#core/log/reader-files'
 import { isSilent, type ReceiverFile, type UpgradeState } from '#core/log/receiver-file'
 

@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import { encodeDataNodeReady } from '#core/events/protocol-upgrade'
 import type { LogDisk } from '#core/log/log-disk'
 import type { LogHead } from '#core/log/log-head'
-import type { LogWriter } from '#core/log/log-writer'
 import { readReaders } from '#core/log/reader-files'
 import type { UpgradeState } from '#core/log/receiver-file'
+import type { LogWriter } from '#core/log/write/log-writer'
 
 /** A wait of this length is named. */
 export const LONG_WAIT_MS = 10_000

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
 import { logFault, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
-import { LogReader } from '#core/log/log-reader'
-import { LogWriter, OtherLogChainError } from '#core/log/log-writer'
+import { LocalLog } from '#core/log/read/local-log'
+import { LogReader } from '#core/log/read/log-reader'
 import { readersFolder } from '#core/log/reader-files'
 import {
   isIntact,
@@ -16,6 +15,7 @@ import {
 } from '#core/log/receiver-file'
 import type { LogRetention } from '#core/log/retention'
 import { segmentsIn } from '#core/log/segment-name'
+import { LogWriter, OtherLogChainError } from '#core/log/write/log-writer'
 import { createAllowList } from './allow-list.ts'
 import { convertBuffer, takePosition } from './convert-buffer.ts'
 import { CoreQueue, describeQueue } from './core-queue.ts'

@@ -1,5 +1,5 @@
 import { NODE_DISK } from '#core/log/log-disk'
-import type { LogReader } from '#core/log/log-reader'
+import type { LogReader } from '#core/log/read/log-reader'
 import { type ReaderFile, readReader, writeReader } from '#core/log/reader-files'
 
 /** The name of a forwarder among the readers of a log. */

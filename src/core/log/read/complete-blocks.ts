@@ -1,6 +1,6 @@
-import { RECORD_HEADER_BYTES, RecordFramer } from '../records/record-framer.ts'
-import { isDamage } from '../records/record-position.ts'
-import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from './event-check.ts'
+import { RECORD_HEADER_BYTES, RecordFramer } from '../../records/record-framer.ts'
+import { isDamage } from '../../records/record-position.ts'
+import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import { isSameSegment, type LogSegment } from './local-log.ts'
 import type { LogReader } from './log-reader.ts'
 

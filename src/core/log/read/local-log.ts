@@ -1,11 +1,11 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { EventStreamError } from '../records/record-position.ts'
-import { type LogDisk, NODE_DISK } from './log-disk.ts'
-import { isHeadUnreadable, type LogHead, readHead } from './log-head.ts'
-import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
-import { type SealedName, type SegmentName, segmentName, segmentsIn } from './segment-name.ts'
+import { EventStreamError } from '../../records/record-position.ts'
+import { type LogDisk, NODE_DISK } from '../log-disk.ts'
+import { isHeadUnreadable, type LogHead, readHead } from '../log-head.ts'
+import { type ReceiverFile, readReceiverFile } from '../receiver-file.ts'
+import { type SealedName, type SegmentName, segmentName, segmentsIn } from '../segment-name.ts'
 
 const inflate = promisify(gunzip)
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
-import { type CheckedEvent, EventCheck, type LoggedBlock, type PinnedChain } from './event-check.ts'
-import { type LogDisk, type LogFile, NODE_DISK } from './log-disk.ts'
-import { type LogHead, type PendingUpgrade, readHead, writeHead } from './log-head.ts'
-import { type SegmentName, segmentName, segmentsIn } from './segment-name.ts'
-import { PIECE_BYTES, type SegmentPlace, scanSegment } from './segment-scan.ts'
+import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
+import { type CheckedEvent, EventCheck, type LoggedBlock, type PinnedChain } from '../event-check.ts'
+import { type LogDisk, type LogFile, NODE_DISK } from '../log-disk.ts'
+import { type LogHead, type PendingUpgrade, readHead, writeHead } from '../log-head.ts'
+import { type SegmentName, segmentName, segmentsIn } from '../segment-name.ts'
+import { PIECE_BYTES, type SegmentPlace, scanSegment } from '../segment-scan.ts'
 
 /** How long a write waits before it is tried again if the disk is full, in milliseconds. */
 const DISK_FULL_WAIT_MS = 1_000

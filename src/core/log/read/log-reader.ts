@@ -1,8 +1,8 @@
+import { isSilent } from '../receiver-file.ts'
+import { PIECE_BYTES } from '../segment-scan.ts'
 import { ChangeSignal } from './change-signal.ts'
 import { isSameSegment, type LogSegment, type LogSource } from './local-log.ts'
-import { isSilent } from './receiver-file.ts'
 import { type ChoiceOptions, SegmentChoice } from './segment-choice.ts'
-import { PIECE_BYTES } from './segment-scan.ts'
 import type { Unreadable } from './unreadable-blocks.ts'
 
 /** How often a log is looked at without a sign of change, in milliseconds. */
