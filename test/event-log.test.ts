@@ -18,19 +18,23 @@ import { temporaryFolder } from './fixtures/stores.ts'
 const UPGRADE_STARTED = 150
 
 const writerOf = (folder: string, chain: string | null = null) =>
-  LogWriter.open({
-    folder,
-    pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
-    segmentBytes: 1024 * 1024,
-    isIntact: true,
-    log: SILENT,
-    onHead: () => {},
-    onFault: () => {},
-    onFailed: (error) => {
-      throw error
+  LogWriter.open(
+    {
+      folder,
+      pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
+      segmentBytes: 1024 * 1024,
+      isIntact: true,
+      log: SILENT,
     },
-    makeRoom: () => false,
-  })
+    {
+      onHead: () => {},
+      onFault: () => {},
+      onFailed: (error) => {
+        throw error
+      },
+      makeRoom: () => false,
+    },
+  )
 
 /** Writes blocks to the log of a folder, each range to a segment of its own unless it goes on. */
 async function writeBlocks(folder: string, ...ranges: [from: number, to: number][]): Promise<void> {

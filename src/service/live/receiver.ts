@@ -171,24 +171,28 @@ export class LogReceiver implements Receiver {
   async #openLog(isIntact: boolean): Promise<LogWriter> {
     const { eventLog, chain, storeChain, buffer, forwarder, keep } = this.#task
     try {
-      const writer = await LogWriter.open({
-        folder: eventLog,
-        pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
-        segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
-        isIntact,
-        log: this.#log,
-        onHead: (head) => {
-          this.#parts?.intake.committed(head)
-          this.#parts?.upgrade.committed(head)
-          this.#listener.onChange()
+      const writer = await LogWriter.open(
+        {
+          folder: eventLog,
+          pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
+          segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
+          isIntact,
+          log: this.#log,
         },
-        onFault: (fault) => {
-          this.#hasDiskFault ||= fault !== null
-          this.#report()
+        {
+          onHead: (head) => {
+            this.#parts?.intake.committed(head)
+            this.#parts?.upgrade.committed(head)
+            this.#listener.onChange()
+          },
+          onFault: (fault) => {
+            this.#hasDiskFault ||= fault !== null
+            this.#report()
+          },
+          onFailed: (error) => this.#listener.onFailed(error),
+          makeRoom: () => this.#taken.shortener.makeRoom(),
         },
-        onFailed: (error) => this.#listener.onFailed(error),
-        makeRoom: () => this.#taken.shortener.makeRoom(),
-      })
+      )
       if (storeChain !== null) writer.pinChain(storeChain)
       if (forwarder !== null) {
         if (buffer !== null) await takePosition(buffer, eventLog, forwarder.name)

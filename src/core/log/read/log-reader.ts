@@ -1,5 +1,5 @@
 import { isSilent } from '../receiver-file.ts'
-import { PIECE_BYTES } from '../segment-scan.ts'
+import { PIECE_BYTES } from '../segment-frames.ts'
 import { ChangeSignal } from './change-signal.ts'
 import { isSameSegment, type LogSegment, type LogSource } from './local-log.ts'
 import { type ChoiceOptions, SegmentChoice } from './segment-choice.ts'
