@@ -7,6 +7,7 @@ import { NODE_DISK } from '#core/log/log-disk'
 import { readHead } from '#core/log/log-head'
 import { LocalLog } from '#core/log/read/local-log'
 import { LogReader } from '#core/log/read/log-reader'
+import { framesOf } from '#core/log/read/read-segment'
 import { readReaders, writeReader } from '#core/log/reader-files'
 import { retain } from '#core/log/retention'
 import { parseSegmentName, segmentName } from '#core/log/segment-name'
@@ -76,7 +77,10 @@ describe('An event log', () => {
     await writeBlocks(folder, [4, 5])
     const reader = new LogReader([new LocalLog(folder)])
     t.after(() => reader.close())
-    assert.deepEqual([reader.lowest(), reader.highest(), reader.gapAt(6n)], [1n, 5n, null])
+    assert.deepEqual(
+      [reader.segments.lowest(), reader.segments.highest(), reader.gaps.at(6n)],
+      [1n, 5n, null],
+    )
   })
 
   test('knows a protocol upgrade until a block after it has ended', async (t) => {
@@ -99,18 +103,20 @@ describe('An event log', () => {
     await writeBlocks(folder, [1, 10], [8, 12], [20, 22])
     const reader = new LogReader([new LocalLog(folder)])
     t.after(() => reader.close())
-    const numberOf = (height: bigint) => reader.find(height)?.number ?? null
+    const numberOf = (height: bigint) => reader.segments.find(height)?.number ?? null
     assert.deepEqual([numberOf(7n), numberOf(9n), numberOf(13n), numberOf(21n)], [1, 2, null, 3])
-    assert.deepEqual(reader.gapAt(13n), { from: 13n, to: 19n })
-    assert.deepEqual([reader.gapAt(12n), reader.gapAt(23n), reader.lowest()], [null, null, 1n])
-    const plain = await reader.read(reader.find(1n)!, 0)
-    const path = join(folder, reader.find(1n)!.name)
+    assert.deepEqual(reader.gaps.at(13n), { from: 13n, to: 19n })
+    assert.deepEqual([reader.gaps.at(12n), reader.gaps.at(23n), reader.segments.lowest()], [null, null, 1n])
+    const readFirst = ({ segments }: LogReader) => framesOf(segments.find(1n)!, 'it', () => {}).read()
+    const plain = await readFirst(reader)
+    const path = join(folder, reader.segments.find(1n)!.name)
     writeFileSync(`${path}.gz`, gzipSync(readFileSync(path)))
     rmSync(path)
     // What was listed before is read under its new name.
-    const packed = await reader.read(reader.find(1n)!, 0)
+    const packed = await readFirst(reader)
     assert.ok(packed.bytes.equals(plain.bytes))
-    assert.equal((await new LogReader([new LocalLog(folder)]).read(reader.find(1n)!, 0)).isLast, 'sealed')
+    const listedAnew = await readFirst(new LogReader([new LocalLog(folder)]))
+    assert.equal(listedAnew.following, 'nothing')
   })
 
   test('gives block 1 from a segment in which another block follows its parts, if there is one', async (t) => {
@@ -118,11 +124,11 @@ describe('An event log', () => {
     await writeBlocks(folder, [1, 3], [1, 1], [20, 21])
     const reader = new LogReader([new LocalLog(folder)])
     t.after(() => reader.close())
-    assert.deepEqual(reader.find(1n)?.name, '0000000001-1-3.bevt')
+    assert.deepEqual(reader.segments.find(1n)?.name, '0000000001-1-3.bevt')
     rmSync(join(folder, '0000000001-1-3.bevt'))
     const other = new LogReader([new LocalLog(folder)])
     t.after(() => other.close())
-    assert.deepEqual(other.find(1n)?.name, '0000000002-1-1.bevt')
+    assert.deepEqual(other.segments.find(1n)?.name, '0000000002-1-1.bevt')
   })
 
   test('is one source with others: a sealed segment comes first, then the one that is further', async (t) => {
@@ -131,9 +137,9 @@ describe('An event log', () => {
     await writeBlocks(two, [1, 3], [10, 12])
     const reader = new LogReader([new LocalLog(one), new LocalLog(two)])
     t.after(() => reader.close())
-    assert.deepEqual([reader.find(2n)!.log.name, reader.find(2n)!.kind], [two, 'sealed'])
-    assert.deepEqual([reader.find(5n)!.log.name, reader.find(11n)!.log.name], [one, two])
-    assert.deepEqual(reader.gapAt(6n), { from: 6n, to: 9n })
+    assert.deepEqual([reader.segments.find(2n)!.log.name, reader.segments.find(2n)!.kind], [two, 'sealed'])
+    assert.deepEqual([reader.segments.find(5n)!.log.name, reader.segments.find(11n)!.log.name], [one, two])
+    assert.deepEqual(reader.gaps.at(6n), { from: 6n, to: 9n })
   })
 })
 

@@ -35,7 +35,7 @@ async function readAll(
   })
   while (await reading.readOn());
   reader.close()
-  return { heights, reasonFor: (height) => reader.reasonFor(BigInt(height)) }
+  return { heights, reasonFor: (height) => reader.segments.reasonFor(BigInt(height)) }
 }
 
 /** The heights of the whole blocks that a log gives a forwarder, which passes over those that it does not have. */
@@ -46,7 +46,7 @@ async function readWhole(folder: string, last: number): Promise<number[]> {
   for (let next = 1n; next <= last; ) {
     const block = await whole.next(next)
     if (block !== null) heights.push(Number(block.height))
-    const gap = block === null ? reader.gapAt(next, { wantsWhole: true }) : null
+    const gap = block === null ? reader.gaps.at(next, { wantsWhole: true }) : null
     if (gap !== null) whole = new CompleteBlocks(reader)
     if (block === null && gap === null) break
     next = (gap?.to ?? next) + 1n
@@ -199,8 +199,8 @@ describe('blocks of a log', () => {
         readable.filter((height) => height < from),
       )
       // Until a segment has it, nothing is read again.
-      assert.equal(log.find(BigInt(from)), null)
-      assert.ok(log.reasonFor(BigInt(to))?.includes(SECOND))
+      assert.equal(log.segments.find(BigInt(from)), null)
+      assert.ok(log.segments.reasonFor(BigInt(to))?.includes(SECOND))
     })
 
     test(`of ${what} are taken from an older segment`, async (t) => {

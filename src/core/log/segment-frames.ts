@@ -36,6 +36,11 @@ export class SegmentFrames {
     return this.#offset
   }
 
+  /** Bytes that were handed on after the last whole frame: the beginning of the next one. */
+  get cutBytes(): number {
+    return this.#framer.end()?.bytes ?? 0
+  }
+
   /**
    * Reads the next bytes, for {@link handOn}.
    *

@@ -3,10 +3,10 @@ import { type Block, ChainError, GapError, StrictError } from '#core/blocks/bloc
 import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage, HeightRange } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
-import type { LogSegment } from '#core/log/read/local-log'
-import { type LogBytes, LogCursor } from '#core/log/read/log-cursor'
+import { LogCursor, type SegmentPlace } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
-import { RecordFramer, type RecordSink } from '#core/records/record-framer'
+import type { LogSegment } from '#core/log/read/log-source'
+import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { StoreError } from '#core/store/errors'
 
@@ -37,8 +37,6 @@ export class LogBlocks {
   readonly #options: LogBlocksOptions
   readonly #cursor: LogCursor
   #assembler: BlockAssembler
-  /** Of the segment that is being read. */
-  #framer: RecordFramer | null = null
   /** Whether nothing was read yet: the last stored block is then read again, since the store may have a part of it. */
   #isFirst = true
   /** Whether the rest of the bytes is passed over, since another segment has a block of them that cannot be read. */
@@ -48,7 +46,7 @@ export class LogBlocks {
   constructor(reader: LogReader, stored: Coverage | null, options: LogBlocksOptions) {
     this.#reader = reader
     this.#options = options
-    this.#cursor = new LogCursor(reader)
+    this.#cursor = new LogCursor(reader, (segment) => this.#sinkOf(segment))
     this.#assembler = this.#assemblerFor(stored)
   }
 
@@ -58,8 +56,9 @@ export class LogBlocks {
   }
 
   /** Where reading has come to; null between two segments. */
-  get place(): LogCursor['place'] {
-    return this.#cursor.place
+  get place(): { segment: LogSegment; offset: number } | null {
+    const { place } = this.#cursor
+    return place === null ? null : { segment: place.segment, offset: place.frames.offset }
   }
 
   /**
@@ -72,14 +71,11 @@ export class LogBlocks {
    */
   async readOn(): Promise<boolean> {
     const needed = this.#needed()
-    const piece = needed === null ? null : await this.#read(needed)
-    if (piece === null) return false
-    const { segment, offset, bytes, isEnd } = piece
-    if (offset === 0) this.#framer = new RecordFramer(segment.name, this.#sinkOf(segment))
-    const framer = this.#framer!
+    const place = needed === null ? null : await this.#read(needed)
+    if (place === null) return false
+    const { segment, frames } = place
     try {
-      framer.push(bytes)
-      if (isEnd) refuseCutRecord(framer)
+      const isEnd = frames.handOn() === 'nothing'
       if (isEnd && !this.#isLeaving && this.#noteMissing(segment, segment.last + 1n)) this.#leave()
     } catch (error) {
       if (!isUnreadable(error)) throw error
@@ -96,11 +92,11 @@ export class LogBlocks {
   #needed(): bigint | null {
     const { pendingHeight, height } = this.#assembler
     if (pendingHeight !== null) return pendingHeight
-    if (height === null) return this.#reader.lowest()
+    if (height === null) return this.#reader.segments.lowest()
     return this.#isFirst ? height : height + 1n
   }
 
-  async #read(needed: bigint): Promise<LogBytes | null> {
+  async #read(needed: bigint): Promise<SegmentPlace | null> {
     try {
       return await this.#cursor.read(needed)
     } catch (error) {
@@ -137,7 +133,7 @@ export class LogBlocks {
         if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
         const height = this.#assembler.pendingHeight
         this.#cannotRead(segment, error, height)
-        this.#isLeaving = height !== null && this.#reader.find(height) !== null
+        this.#isLeaving = height !== null && this.#reader.segments.find(height) !== null
       }
     }
   }
@@ -159,8 +155,8 @@ export class LogBlocks {
   #noteMissing(segment: LogSegment, next: bigint): boolean {
     const from = this.#nextOfStore()
     if (from === null || from >= next || from < segment.first || from > segment.last) return false
-    this.#reader.cannotRead(segment, { from, to: next - 1n, reason: reasonOf(segment) })
-    return this.#reader.find(from) !== null
+    this.#reader.segments.cannotRead(segment, { from, to: next - 1n, reason: reasonOf(segment) })
+    return this.#reader.segments.find(from) !== null
   }
 
   /** The first block that the store will not have once every block handed on is committed; null if the logs are empty, too. */
@@ -168,7 +164,7 @@ export class LogBlocks {
     const { height, pendingHeight, isBlockOpen } = this.#assembler
     if (height !== null) return height + 1n
     // Block 1 is handed on when another one begins.
-    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.lowest()
+    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.segments.lowest()
   }
 
   /** Whether another segment has a block that a segment should have, but was found not to have, whole. */
@@ -176,9 +172,9 @@ export class LogBlocks {
     const isOfSegment = segment.kind !== 'part' && from >= segment.first && from <= segment.last
     if (isOfSegment) {
       const last = to < segment.last ? to : segment.last
-      this.#reader.cannotRead(segment, { from, to: last, reason: reasonOf(segment) })
+      this.#reader.segments.cannotRead(segment, { from, to: last, reason: reasonOf(segment) })
     }
-    return this.#reader.find(from, { wantsWhole: true }) !== null
+    return this.#reader.segments.find(from, { wantsWhole: true }) !== null
   }
 
   /** Leaves a segment for another one: the assembler begins anew with what was whole before. */
@@ -197,7 +193,7 @@ export class LogBlocks {
   #cannotRead(segment: LogSegment, error: Error, height: bigint | null): void {
     if (height !== null) {
       this.#options.log.warn(`live ingestion: block ${height} cannot be read: ${error.message}`)
-      this.#reader.cannotRead(segment, { from: height, to: height, reason: error.message })
+      this.#reader.segments.cannotRead(segment, { from: height, to: height, reason: error.message })
     }
     this.#assembler = this.#assemblerFor(this.#assembler.coverage)
   }
@@ -210,7 +206,7 @@ export class LogBlocks {
     this.#options.log.warn(
       `live ingestion: ${segment.name} cannot be read from block ${from} on: ${error.message}`,
     )
-    this.#reader.cannotRead(segment, { from, to: null, reason: error.message })
+    this.#reader.segments.cannotRead(segment, { from, to: null, reason: error.message })
   }
 
   #assemblerFor(coverage: Coverage | null): BlockAssembler {
@@ -226,15 +222,4 @@ function reasonOf({ name }: LogSegment): string {
 function isUnreadable(error: unknown): error is EventStreamError {
   const isOther = error instanceof GapError || error instanceof ChainError || error instanceof StrictError
   return error instanceof EventStreamError && !isOther
-}
-
-/** @throws {EventStreamError} for a segment that ends within a record. */
-function refuseCutRecord(framer: RecordFramer): void {
-  const cut = framer.end()
-  if (cut === null) return
-  throw new EventStreamError('the segment ends within a record: it is damaged here', {
-    ...framer.position,
-    record: framer.position.record + 1,
-    offset: cut.offset,
-  })
 }

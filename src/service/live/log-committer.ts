@@ -5,6 +5,7 @@ import { ChainError, GapError } from '#core/blocks/block'
 import { type Coverage, holdAll } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
+import { bytesAfter } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import {
@@ -87,8 +88,9 @@ export class LogCommitter {
   /** The log that is waited for although another one goes on, once that lasts; null if there is none. */
   get waiting(): string | null {
     const next = this.#height === null ? null : this.#height + 1n
-    const [log] = next === null || this.#reader.find(next) !== null ? [] : this.#reader.waitsFor(next)
-    const later = log === undefined ? null : this.#reader.laterIn(next!)
+    const [log] =
+      next === null || this.#reader.segments.find(next) !== null ? [] : this.#reader.gaps.waitsFor(next)
+    const later = log === undefined ? null : this.#reader.gaps.laterIn(next!)
     if (later === null) {
       this.#waitsSince = null
       return null
@@ -100,7 +102,7 @@ export class LogCommitter {
 
   /** Bytes of the logs that are not in the store yet. */
   get bytesLeft(): number {
-    return this.#reader.bytesAfter(this.#height, this.#reading?.place ?? null)
+    return bytesAfter(this.#reader.logs, this.#height, this.#reading?.place ?? null)
   }
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */
@@ -164,8 +166,9 @@ export class LogCommitter {
   async #untilBlock(): Promise<void> {
     const { signal, store } = this.#options
     while (!signal.aborted) {
-      const next = this.#height === null ? this.#reader.lowest() : this.#height + 1n
-      if (next !== null && (this.#reader.find(next) !== null || this.#reader.gapAt(next) !== null)) return
+      const next = this.#height === null ? this.#reader.segments.lowest() : this.#height + 1n
+      if (next !== null && (this.#reader.segments.find(next) !== null || this.#reader.gaps.at(next) !== null))
+        return
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await readStore(store, readCoverage).catch(() => null)
       if (stored !== null) this.#opened(stored)
@@ -266,12 +269,12 @@ export class LogCommitter {
       return holdAll(yield* readAcceptedGaps(), { from, to })
     }
     let lookedAt = performance.now()
-    while (!signal.aborted && this.#reader.find(from, { wantsWhole: true }) === null) {
+    while (!signal.aborted && this.#reader.segments.find(from, { wantsWhole: true }) === null) {
       await this.#reader.untilChange(signal)
       if (performance.now() - lookedAt < COMMIT_RETRY_MS) continue
       lookedAt = performance.now()
       if (await readStore(store, isAnswered).catch(() => false)) {
-        this.#reader.tryAgain()
+        this.#reader.segments.tryAgain()
         return
       }
     }
@@ -299,7 +302,7 @@ export class LogCommitter {
   /** What an operator can do about events that cannot be ingested, added to the error's message. */
   #remedyOf(error: Error): string {
     if (error instanceof GapError) {
-      const reason = this.#reader.reasonFor(error.from)
+      const reason = this.#reader.segments.reasonFor(error.from)
       const because = reason === null ? '' : `. Events of block ${error.from} cannot be read: ${reason}`
       return `${because}. To do without them: lyra gap accept ${error.from} ${error.to}`
     }

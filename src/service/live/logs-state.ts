@@ -1,7 +1,7 @@
 import { describeDuration } from '#core/domain/duration'
 import { NODE_DISK } from '#core/log/log-disk'
-import type { LogSource } from '#core/log/read/local-log'
 import type { LogReader } from '#core/log/read/log-reader'
+import type { LogSource } from '#core/log/read/log-source'
 import { readReaders } from '#core/log/reader-files'
 import { isSilent, type ReceiverFile, type UpgradeState } from '#core/log/receiver-file'
 
@@ -40,7 +40,7 @@ export function stateOfLogs(reader: LogReader): LogsState {
     ...(queues.length > 0 && { queueSeconds: leastOf(queues) }),
     upgrade: receivers.find(({ upgrade }) => upgrade !== null)?.upgrade ?? null,
     logBytes: sumOf(reader.logs, ({ segments }) => sumOf(segments, ({ bytes }) => bytes)),
-    logFirstHeight: reader.lowest(),
+    logFirstHeight: reader.segments.lowest(),
     oldestReaderSeconds: Math.max(0, ...reader.logs.map(oldestReaderSeconds)),
   }
 }

@@ -1,4 +1,4 @@
-import type { LogSource } from '#core/log/read/local-log'
+import type { LogSource } from '#core/log/read/log-source'
 import { StoreError } from '#core/store/errors'
 
 type LogOfChain = { log: LogSource; number: number; chain: string }

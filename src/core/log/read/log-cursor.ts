@@ -1,14 +1,11 @@
-import { isSameSegment, type LogSegment } from './local-log.ts'
+import type { RecordSink } from '../../records/record-framer.ts'
+import type { SegmentFrames } from '../segment-frames.ts'
 import type { LogReader } from './log-reader.ts'
+import { isSameSegment, type LogSegment } from './log-source.ts'
+import { framesOf } from './read-segment.ts'
 
-/** The next bytes of a log: those of a segment from `offset` on; none if it turns out to have ended there. */
-export type LogBytes = {
-  segment: LogSegment
-  offset: number
-  bytes: Buffer
-  /** Whether the segment ends with them; of one that is being written this is never known. */
-  isEnd: boolean
-}
+/** A segment, and how far it was read. */
+export type SegmentPlace = { segment: LogSegment; frames: SegmentFrames }
 
 /**
  * Reads event logs on, from segment to segment: to read a block, it takes the newest segment that has it, reads that to its
@@ -16,32 +13,39 @@ export type LogBytes = {
  */
 export class LogCursor {
   readonly #reader: LogReader
-  #place: { segment: LogSegment; offset: number } | null = null
+  readonly #sinkOf: (segment: LogSegment) => RecordSink
+  #place: SegmentPlace | null = null
   /** The segment that was read last to its end. */
   #ended: LogSegment | null = null
 
-  constructor(reader: LogReader) {
+  /** @param sinkOf gives what receives the frames of a segment */
+  constructor(reader: LogReader, sinkOf: (segment: LogSegment) => RecordSink) {
     this.#reader = reader
+    this.#sinkOf = sinkOf
   }
 
   /** Where it has come to; null between two segments. */
-  get place(): { segment: LogSegment; offset: number } | null {
+  get place(): SegmentPlace | null {
     return this.#place
   }
 
-  /** The next bytes for a reader that needs a block; null if there are none yet. */
-  async read(needed: bigint): Promise<LogBytes | null> {
+  /**
+   * Reads the next bytes for whoever needs a block, and returns where, for {@link SegmentFrames.handOn}; null if there are none
+   * yet.
+   */
+  async read(needed: bigint): Promise<SegmentPlace | null> {
     for (;;) {
       const place = this.#place ?? this.#find(needed)
       if (place === null) return null
       this.#place = place
-      const { segment, offset } = place
-      const { bytes, end, isLast } = await this.#reader.read(segment, offset)
-      const isEnd = isLast === 'sealed'
-      if (isEnd) this.#leaveAtEnd(segment)
-      else place.offset = end
-      if (bytes.length > 0 || isEnd) return { segment, offset, bytes, isEnd }
-      if (!this.#goesOnElsewhere(needed, segment)) return null
+      const { bytes, following } = await place.frames.read()
+      const isEnd = following === 'nothing'
+      if (isEnd) {
+        this.#place = null
+        this.#ended = place.segment
+      }
+      if (bytes.length > 0 || isEnd) return place
+      if (!this.#goesOnElsewhere(needed, place.segment)) return null
     }
   }
 
@@ -49,11 +53,6 @@ export class LogCursor {
   leave(): void {
     this.#place = null
     this.#ended = null
-  }
-
-  #leaveAtEnd(segment: LogSegment): void {
-    this.#place = null
-    this.#ended = segment
   }
 
   /** Leaves a segment that is being written if another one has the block, or it will never come. */
@@ -64,16 +63,18 @@ export class LogCursor {
     return true
   }
 
-  #find(needed: bigint): { segment: LogSegment; offset: number } | null {
+  #find(needed: bigint): SegmentPlace | null {
     const ended = this.#ended
     // What it did not give of its blocks, it does not have.
     const from = ended !== null && ended.first <= needed && needed <= ended.last ? ended.last + 1n : needed
-    const segment = this.#reader.find(from) ?? this.#afterGap(from)
-    return segment === null ? null : { segment, offset: 0 }
+    const segment = this.#reader.segments.find(from) ?? this.#afterGap(from)
+    return segment === null
+      ? null
+      : { segment, frames: framesOf(segment, segment.name, this.#sinkOf(segment)) }
   }
 
   #afterGap(from: bigint): LogSegment | null {
-    const gap = this.#reader.gapAt(from)
-    return gap === null ? this.#reader.find(from) : this.#reader.find(gap.to + 1n)
+    const gap = this.#reader.gaps.at(from)
+    return this.#reader.segments.find(gap === null ? from : gap.to + 1n)
   }
 }

@@ -1,4 +1,4 @@
-import type { LogSegment } from './local-log.ts'
+import type { LogSegment } from './log-source.ts'
 
 /**
  * Segments, found by height. A log may have tens of thousands of them, and those of blocks that came again overlap: hence an

@@ -1,4 +1,4 @@
-import type { LogSegment, LogSource } from './local-log.ts'
+import type { LogSegment, LogSource } from './log-source.ts'
 
 /** Blocks that a segment should have by its name, from one height to another (null: to its end), and why they cannot be read. */
 export type Unreadable = { from: bigint; to: bigint | null; reason: string }

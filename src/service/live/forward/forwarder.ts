@@ -6,6 +6,7 @@ import { NODE_DISK } from '#core/log/log-disk'
 import type { PendingUpgrade } from '#core/log/log-head'
 import { type CompleteBlock, CompleteBlocks } from '#core/log/read/complete-blocks'
 import { LocalLog } from '#core/log/read/local-log'
+import { bytesAfter, firstBefore } from '#core/log/read/log-bytes'
 import { LogReader } from '#core/log/read/log-reader'
 import { type ReaderFile, writeReader } from '#core/log/reader-files'
 import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
@@ -222,7 +223,7 @@ export class Forwarder {
    * @throws {MissingBlockError}
    */
   #passOver(next: bigint): void {
-    const gap = this.#reader.gapAt(next, { wantsWhole: true })
+    const gap = this.#reader.gaps.at(next, { wantsWhole: true })
     if (gap === null) return
     this.#resumeAt = gap.to + 1n
     // What was passed on before is only not repeated.
@@ -246,8 +247,8 @@ export class Forwarder {
   #firstHeight(): bigint | null {
     if (this.#resumeAt !== null) return this.#resumeAt
     const { height, isClean } = this.#file
-    if (height === null) return this.#reader.lowest({ wantsWhole: true })
-    return isClean ? height + 1n : this.#reader.firstBefore(height, this.#task.repeatBytes)
+    if (height === null) return this.#reader.segments.lowest({ wantsWhole: true })
+    return isClean ? height + 1n : firstBefore(this.#reader.segments, height, this.#task.repeatBytes)
   }
 
   /** The upgrade that the core waits in, unless the receiver is ready for it. */
@@ -291,9 +292,9 @@ export class Forwarder {
       this.#reader.refresh()
       this.#nameUnreadable()
       const missing = this.#missing
-      if (missing !== null && this.#reader.find(missing.from, { wantsWhole: true }) !== null) {
+      if (missing !== null && this.#reader.segments.find(missing.from, { wantsWhole: true }) !== null) {
         this.#missing = null
-        this.#resumeAt = this.#reader.firstBefore(missing.from, this.#task.repeatBytes)
+        this.#resumeAt = firstBefore(this.#reader.segments, missing.from, this.#task.repeatBytes)
         this.#connection?.close('the missing blocks have arrived')
       }
       this.#write()
@@ -312,16 +313,16 @@ export class Forwarder {
 
   #report(): void {
     const { height, time } = this.#file
-    const highest = this.#reader.highest()
+    const highest = this.#reader.segments.highest()
     const newest = this.#reader.logs.flatMap(({ head }) => head?.time ?? [])
     const isBehind = highest !== null && (height === null || highest > height)
-    const since = height ?? (highest === null ? 0n : this.#reader.lowest()! - 1n)
+    const since = height ?? (highest === null ? 0n : this.#reader.segments.lowest()! - 1n)
     const latest = newest.reduce((a, b) => (b > a ? b : a), 0n)
     const state = this.#state
     state.connected = this.#connection !== null
     state.failure = this.#connectionFault ?? this.#readFault
     state.height = height === null ? null : `${height}`
-    state.lagBytes = this.#reader.bytesAfter(height, this.#place)
+    state.lagBytes = bytesAfter(this.#reader.logs, height, this.#place)
     state.lagBlocks = isBehind ? Number(highest - since) : 0
     state.lagSeconds = isBehind && time !== null ? Math.max(0, Number(latest - time) / 1e9) : 0
     state.missingBlocks =

@@ -1,4 +1,5 @@
 import { NODE_DISK } from '#core/log/log-disk'
+import { firstBefore } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
 import { type ReaderFile, readReader, writeReader } from '#core/log/reader-files'
 
@@ -14,8 +15,8 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
   const known = furthestOf(reader.logs.flatMap((log) => readReader(NODE_DISK, log.name, name) ?? []))
   if (known !== null) return { ...known, isRequired: false }
-  const highest = reader.highest()
-  const height = highest === null ? null : reader.firstBefore(highest, repeatBytes) - 1n
+  const highest = reader.segments.highest()
+  const height = highest === null ? null : firstBefore(reader.segments, highest, repeatBytes) - 1n
   const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
   for (const log of reader.logs) void writeReader(NODE_DISK, log.name, file).catch(() => {})
   return file
