@@ -209,7 +209,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'service/questions/coverage-body': 'COVERAGE_PATH coverageBody',
   'service/formats/export-rows': 'exportRows',
   'service/live/forward/dial-pair': 'ConnectionError dialPair',
-  'service/live/pair-socket': 'messageOf',
+  'service/live/pair-protocol': 'messageOf',
 }
 
 test('Tools import only the listed parts of other layers', () => {

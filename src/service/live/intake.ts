@@ -1,14 +1,9 @@
 import type { Logger } from 'pino'
 import type { LogHead } from '#core/log/log-head'
 import type { LogWriter } from '#core/log/write/log-writer'
+import { type ConnectionFault, isFaultOfCore } from './connection-faults.ts'
 import { FaultLog } from './fault-log.ts'
-import {
-  type ConnectionFault,
-  isFaultOfCore,
-  listenPair,
-  type PairOptions,
-  type PairSocket,
-} from './pair-socket.ts'
+import { listenPair, type PairOptions, type PairSocket } from './pair-socket.ts'
 
 type IntakeOptions = {
   writer: LogWriter
@@ -134,7 +129,10 @@ export class Intake {
     if (blocked === null || socket === null) return
     socket.pause()
     // A log that has failed for good ends the process.
-    void blocked.then(socket.resume, () => {})
+    void blocked.then(
+      () => socket.resume(),
+      () => {},
+    )
   }
 
   #closedFor(fault: ConnectionFault, message: string): void {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { HANDSHAKE, TCP_KEEP_ALIVE_MS } from '../pair-socket.ts'
+import { HANDSHAKE, TCP_KEEP_ALIVE_MS } from '../pair-protocol.ts'
 
 /** How long a receiver may take until it is connected and has shaken hands. */
 const DIAL_TIMEOUT_MS = 5_000
