@@ -22,17 +22,23 @@ async function readAll(
 ): Promise<{ heights: number[]; reasonFor: (height: number) => string | null }> {
   const reader = new LogReader([new LocalLog(folder)])
   const heights: number[] = []
-  const reading = new LogBlocks(reader, null, {
-    chain: null,
-    allowGap: true,
-    strict: false,
-    accepted: [],
-    log: SILENT,
-    onLeftOut: () => {},
-    onBlock: ({ height, isIncomplete }) => {
-      if (isIncomplete !== true) heights.push(Number(height))
+  const reading = new LogBlocks(
+    reader,
+    {
+      stored: null,
+      chain: null,
+      allowGap: true,
+      strict: false,
+      accepted: [],
+      log: SILENT,
     },
-  })
+    {
+      onLeftOut: () => {},
+      onBlock: ({ height, isIncomplete }) => {
+        if (isIncomplete !== true) heights.push(Number(height))
+      },
+    },
+  )
   while (await reading.readOn());
   reader.close()
   return { heights, reasonFor: (height) => reader.segments.reasonFor(BigInt(height)) }
@@ -181,15 +187,11 @@ describe('blocks of a log', () => {
       const log = new LogReader([new LocalLog(folder)])
       t.after(() => log.close())
       const stored: number[] = []
-      const reading = new LogBlocks(log, null, {
-        chain: null,
-        allowGap: false,
-        strict: false,
-        accepted: [],
-        log: SILENT,
-        onLeftOut: () => {},
-        onBlock: ({ height }) => stored.push(Number(height)),
-      })
+      const reading = new LogBlocks(
+        log,
+        { stored: null, chain: null, allowGap: false, strict: false, accepted: [], log: SILENT },
+        { onLeftOut: () => {}, onBlock: ({ height }) => stored.push(Number(height)) },
+      )
       const gap = { name: 'GapError', from: BigInt(from), to: BigInt(to) }
       await assert.rejects(async () => {
         while (await reading.readOn());

@@ -1,3 +1,4 @@
+// The events that a version before 0.3 has left in its buffer, to be moved to the event log.
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'

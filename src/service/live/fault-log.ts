@@ -1,3 +1,4 @@
+// Reasons for closed connections in the log, at a limited rate.
 import type { Logger } from 'pino'
 import { describeDuration } from '#core/domain/duration'
 import type { ConnectionFault } from './connection-faults.ts'

@@ -1,3 +1,4 @@
+// The state of live ingestion and of event logs as metrics.
 import { type Figure, type Metrics, rising, stateCounters, stateGauges } from '../metrics.ts'
 import { CONNECTION_FAULTS } from './connection-faults.ts'
 import { FORWARD_COUNTERS, FORWARD_FIGURES } from './forward/forward-figures.ts'

@@ -1,3 +1,4 @@
+// The way from the bytes of event logs to blocks for the store.
 import type { Logger } from 'pino'
 import { type Block, ChainError, GapError, StrictError } from '#core/blocks/block'
 import { BlockAssembler } from '#core/blocks/block-assembler'
@@ -16,6 +17,8 @@ export class LogReadError extends StoreError {
 }
 
 type LogBlocksOptions = {
+  /** The store's coverage; null while it is empty. */
+  stored: Coverage | null
   /** The required chain of events; null: that of the store, or of the first event. */
   chain: string | null
   allowGap: boolean
@@ -23,8 +26,12 @@ type LogBlocksOptions = {
   /** Heights whose gaps are accepted: ascending, without overlap. */
   accepted: readonly HeightRange[]
   log: Logger
+}
+
+type LogBlocksListener = {
   /** Called with each whole block. */
   onBlock: (block: Block) => void
+  /** Called with each event that is left out, and why. */
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
 }
 
@@ -35,6 +42,7 @@ type LogBlocksOptions = {
 export class LogBlocks {
   readonly #reader: LogReader
   readonly #options: LogBlocksOptions
+  readonly #listener: LogBlocksListener
   readonly #cursor: LogCursor
   #assembler: BlockAssembler
   /** Whether nothing was read yet: the last stored block is then read again, since the store may have a part of it. */
@@ -42,12 +50,12 @@ export class LogBlocks {
   /** Whether the rest of the bytes is passed over, since another segment has a block of them that cannot be read. */
   #isLeaving = false
 
-  /** @param stored the store's coverage; null while it is empty */
-  constructor(reader: LogReader, stored: Coverage | null, options: LogBlocksOptions) {
+  constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
     this.#reader = reader
     this.#options = options
+    this.#listener = listener
     this.#cursor = new LogCursor(reader, (segment) => this.#sinkOf(segment))
-    this.#assembler = this.#assemblerFor(stored)
+    this.#assembler = this.#assemblerFor(options.stored)
   }
 
   /** The store's coverage once every block handed on is committed; null while there is none. */
@@ -210,7 +218,8 @@ export class LogBlocks {
   }
 
   #assemblerFor(coverage: Coverage | null): BlockAssembler {
-    return new BlockAssembler({ ...this.#options, coverage })
+    const { allowGap, strict, accepted } = this.#options
+    return new BlockAssembler({ allowGap, strict, accepted, ...this.#listener, coverage })
   }
 }
 

@@ -1,3 +1,4 @@
+// What the receivers of several event logs say of themselves, as one state.
 import { describeDuration } from '#core/domain/duration'
 import { NODE_DISK } from '#core/log/log-disk'
 import type { LogReader } from '#core/log/read/log-reader'

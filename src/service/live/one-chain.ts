@@ -1,3 +1,4 @@
+// Event logs that are read together are of one chain.
 import type { LogSource } from '#core/log/read/log-source'
 import { StoreError } from '#core/store/errors'
 

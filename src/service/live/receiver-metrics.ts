@@ -1,3 +1,4 @@
+// The `/metrics` of a receiver that runs alone.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { LocalLog } from '#core/log/read/local-log'

@@ -1,3 +1,4 @@
+// The receiver as a whole: opens the event log, listens for the core, and writes its own state.
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { NODE_DISK } from '#core/log/log-disk'
@@ -143,25 +144,20 @@ export class LogReceiver implements Receiver {
     const writer = await this.#openLog(isIntact(earlier))
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
-    const upgrade: ProtocolUpgrade = new ProtocolUpgrade({
-      disk: this.#disk,
-      folder: eventLog,
-      log: this.#log,
-      height,
-      earlier: earlier?.upgrade ?? null,
-      writer,
-      send: (message) => intake.send(message),
-      onChange,
-    })
-    const intake = new Intake({
-      writer,
-      height,
-      log: this.#log,
-      onChange,
-      onUpgrade: (height) => upgrade.announced(height),
-      onBegun: (height) => upgrade.begun(height),
-      onConnected: () => upgrade.connected(),
-    })
+    const log = this.#log
+    const upgrade: ProtocolUpgrade = new ProtocolUpgrade(
+      { folder: eventLog, log, writer, height, earlier: earlier?.upgrade ?? null },
+      { send: (message) => intake.send(message), onChange },
+    )
+    const intake = new Intake(
+      { writer, height, log },
+      {
+        onChange,
+        onConnected: () => upgrade.connected(),
+        onBegun: (begun) => upgrade.begun(begun),
+        onUpgrade: (last) => upgrade.announced(last),
+      },
+    )
     this.#parts = { writer, upgrade, intake }
     this.#report()
     this.port = await intake.listen({ host, port, allowed: createAllowList(from) })

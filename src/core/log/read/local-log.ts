@@ -50,15 +50,14 @@ export class LocalLog implements LogSource {
     return sealed !== undefined && isSameSegment(sealed, segment) ? sealed : null
   }
 
-  refresh(): boolean {
+  refresh(): void {
     const before = this.#headText
     this.head = readHead(this.#disk, this.name)
     const { head } = this
     this.#headText = head === null ? null : `${head.number} ${head.bytes} ${head.upgrade?.height ?? ''}`
     const isListed = performance.now() - this.#listedAtMs < LIST_MS
-    if (this.#headText === before && isListed) return false
-    if (isListed && head !== null && this.#extendActive(head)) return true
-    return this.#list() || this.#headText !== before
+    if (isListed && (this.#headText === before || (head !== null && this.#extendActive(head)))) return
+    this.#list()
   }
 
   receiver(): ReceiverFile | null {
@@ -104,20 +103,18 @@ export class LocalLog implements LogSource {
     return true
   }
 
-  /** Reads the names again; returns whether they have changed. What was listed before stays while that is impossible. */
-  #list(): boolean {
-    const before = this.segments
+  /** Reads the names again. What was listed before stays while that is impossible. */
+  #list(): void {
     try {
       this.#takeNames(this.#disk.list(this.name))
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       this.fault = code ?? message
-      return false
+      return
     }
     this.fault =
       this.head === null && isHeadUnreadable(this.#disk, this.name) ? 'its head.json may not be read' : null
     this.#listedAtMs = performance.now()
-    return !areSame(before, this.segments)
   }
 
   #takeNames(names: readonly string[]): void {

@@ -38,8 +38,8 @@ export type LogSource = {
   readonly fault: string | null
   /** The state of the receiver that writes it, as last written; null if there is none. */
   receiver(): ReceiverFile | null
-  /** Reads head and names again; returns whether they have changed. */
-  refresh(): boolean
+  /** Reads head and names again. */
+  refresh(): void
   /**
    * Reads bytes of a segment, which are there; of a gzipped one, of what it inflates to.
    *

@@ -1,3 +1,4 @@
+// The connection to a receiver of forwarded events, as a core dials it.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { HANDSHAKE, TCP_KEEP_ALIVE_MS } from '../pair-protocol.ts'

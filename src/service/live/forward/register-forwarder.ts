@@ -1,3 +1,4 @@
+// A forwarder among the readers of event logs: its name, and its file when it is new.
 import { NODE_DISK } from '#core/log/log-disk'
 import { firstBefore } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'

@@ -1,3 +1,4 @@
+// The forwarder's thread, seen from the thread that has started it.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
