@@ -79,9 +79,10 @@ export class LogReceiver implements Receiver {
   readonly #log: Logger
   readonly #listener: ReceiverListener
   readonly #disk = NODE_DISK
-  readonly #taken: TakenLog
+  readonly #locked: LockedLog
   readonly #coreQueue = new CoreQueue()
   #hasDiskFault = false
+  /** Null until the log is open, and what an earlier version has left is in it. */
   #parts: Parts | null = null
   #upkeep: NodeJS.Timeout | undefined
 
@@ -93,7 +94,7 @@ export class LogReceiver implements Receiver {
   static async open(task: ReceiverTask, log: Logger, listener: ReceiverListener): Promise<Receiver> {
     const { eventLog, keep } = task
     const hadReadersFolder = existsSync(readersFolder(eventLog))
-    const leaveFolder = takeLogFolder(eventLog)
+    const unlock = takeLogFolder(eventLog)
     const earlier = readReceiverFile(NODE_DISK, eventLog)
     // Who needs what of a log is not known if the folder that says so was deleted.
     const isForgotten = earlier !== null && !hadReadersFolder
@@ -103,21 +104,21 @@ export class LogReceiver implements Receiver {
       mayDelete: !isForgotten && (keep !== null || earlier?.hadRequiredReader === true),
       log,
     })
-    const receiver = new LogReceiver(task, log, listener, { leaveFolder, earlier, shortener })
+    const receiver = new LogReceiver(task, log, listener, { unlock, earlier, shortener })
     try {
       await receiver.#start()
       return receiver
     } catch (error) {
-      leaveFolder()
+      unlock()
       throw error
     }
   }
 
-  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, taken: TakenLog) {
+  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, locked: LockedLog) {
     this.#task = task
     this.#log = log
     this.#listener = listener
-    this.#taken = taken
+    this.#locked = locked
   }
 
   pinChain(id: string): void {
@@ -135,12 +136,12 @@ export class LogReceiver implements Receiver {
     await writer.close()
     clearInterval(this.#upkeep)
     this.#report()
-    this.#taken.leaveFolder()
+    this.#locked.unlock()
   }
 
   async #start(): Promise<void> {
     const { eventLog, host, port, from } = this.#task
-    const { earlier } = this.#taken
+    const { earlier } = this.#locked
     const writer = await this.#openLog(isIntact(earlier))
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
@@ -186,7 +187,7 @@ export class LogReceiver implements Receiver {
             this.#report()
           },
           onFailed: (error) => this.#listener.onFailed(error),
-          makeRoom: () => this.#taken.shortener.makeRoom(),
+          makeRoom: () => this.#locked.shortener.makeRoom(),
         },
       )
       if (storeChain !== null) writer.pinChain(storeChain)
@@ -209,7 +210,7 @@ export class LogReceiver implements Receiver {
     intake.logFaults()
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
-    this.#taken.shortener.upkeep(writer.head.number)
+    this.#locked.shortener.upkeep(writer.head.number)
     this.#report()
   }
 
@@ -233,14 +234,14 @@ export class LogReceiver implements Receiver {
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
       upgrade: this.#parts?.upgrade.state ?? null,
       hasDiskFault: this.#hasDiskFault,
-      hadRequiredReader: this.#taken.shortener.mayDelete && this.#task.keep === null,
+      hadRequiredReader: this.#locked.shortener.mayDelete && this.#task.keep === null,
     }
   }
 }
 
-/** A folder that is this process's alone. */
-type TakenLog = {
-  leaveFolder: () => void
+/** The log's folder, which is locked for this process. */
+type LockedLog = {
+  unlock: () => void
   /** What the receiver before has written last; null if there was none. */
   earlier: ReceiverFile | null
   shortener: LogShortener
