@@ -35,9 +35,9 @@ export class LogCursor {
    */
   async read(needed: bigint): Promise<SegmentPlace | null> {
     for (;;) {
-      const place = this.#place ?? this.#find(needed)
+      this.#place ??= this.#begin(this.#find(needed))
+      const place = this.#place
       if (place === null) return null
-      this.#place = place
       const { bytes, following } = await place.frames.read()
       const isEnd = following === 'nothing'
       if (isEnd) {
@@ -58,23 +58,26 @@ export class LogCursor {
   /** Leaves a segment that is being written if another one has the block, or it will never come. */
   #goesOnElsewhere(needed: bigint, segment: LogSegment): boolean {
     const other = this.#find(needed)
-    if (other === null || isSameSegment(other.segment, segment)) return false
-    this.#place = other
+    if (other === null || isSameSegment(other, segment)) return false
+    this.#place = this.#begin(other)
     return true
   }
 
-  #find(needed: bigint): SegmentPlace | null {
+  #begin(segment: LogSegment | null): SegmentPlace | null {
+    if (segment === null) return null
+    return { segment, frames: framesOf(segment, segment.name, this.#sinkOf(segment)) }
+  }
+
+  /** The segment to read a block from, or else the first one after it; null if there is none yet. */
+  #find(needed: bigint): LogSegment | null {
     const ended = this.#ended
     // What it did not give of its blocks, it does not have.
     const from = ended !== null && ended.first <= needed && needed <= ended.last ? ended.last + 1n : needed
-    const segment = this.#reader.segments.find(from) ?? this.#afterGap(from)
-    return segment === null
-      ? null
-      : { segment, frames: framesOf(segment, segment.name, this.#sinkOf(segment)) }
-  }
-
-  #afterGap(from: bigint): LogSegment | null {
-    const gap = this.#reader.gaps.at(from)
-    return this.#reader.segments.find(gap === null ? from : gap.to + 1n)
+    const { segments, gaps } = this.#reader
+    const segment = segments.find(from)
+    if (segment !== null) return segment
+    const gap = gaps.at(from)
+    // Without a gap, the block may have come meanwhile.
+    return segments.find(gap === null ? from : gap.to + 1n)
   }
 }
