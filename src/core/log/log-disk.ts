@@ -69,8 +69,8 @@ export type LogDisk = {
 export const NODE_DISK: LogDisk = {
   list: namesIn,
   stat: (path) => {
-    const found = statSync(path, { throwIfNoEntry: false })
-    return found === undefined ? null : { bytes: found.size, changedAt: found.mtimeMs }
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats === undefined ? null : { bytes: stats.size, changedAt: stats.mtimeMs }
   },
   readText: (path) => orNull(() => readFileSync(path, 'utf8')),
   read: readRange,

@@ -56,7 +56,7 @@ type LiveOptions = Omit<CommitterOptions, 'chain'> & {
 }
 
 /** The owner of a live ingestion. */
-export type LiveListener = {
+type LiveListener = {
   onState(state: LiveState): void
   /** Another process has become the store's writer, or is it no longer. */
   onStandby?(isStandby: boolean): void
@@ -107,8 +107,8 @@ async function chainOf(store: Store): Promise<string | null> {
     if (error instanceof StoreError) return null
     throw error
   })
-  const known = await Promise.race([coverage, sleep(CHAIN_WAIT_MS, null, { ref: false })])
-  return known?.chainId ?? null
+  const stored = await Promise.race([coverage, sleep(CHAIN_WAIT_MS, null, { ref: false })])
+  return stored?.chainId ?? null
 }
 
 /** A receiver, or none, the committer and the forwarder of one service, and the state of them all. */

@@ -75,8 +75,8 @@ function sumOfFaults(receivers: readonly ReceiverFile[]): Record<string, number>
 
 /** The least of several times, of which null is unlimited. */
 function leastOf(seconds: readonly (number | null)[]): number | null {
-  const known = seconds.filter((some) => some !== null)
-  return known.length === 0 ? null : Math.min(...known)
+  const limited = seconds.filter((some) => some !== null)
+  return limited.length === 0 ? null : Math.min(...limited)
 }
 
 function oldestReaderSeconds({ name, head }: LogSource): number {

@@ -14,7 +14,7 @@ const READ_BYTES = 64 * 1024
 const LARGE_BYTES = 1024 * 1024
 
 /** The connection that a receiver belongs to. */
-export type MessageListener = {
+type MessageListener = {
   /** The other side has shaken hands; destroys the socket if it may not stay. */
   onHandshake(): void
   /**

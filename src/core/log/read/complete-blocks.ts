@@ -52,14 +52,14 @@ export class CompleteBlocks {
 
   /** Reads more of the segment that has a height; false if there is nothing more, or not yet. */
   async #readOn(height: bigint, isOtherPart: boolean): Promise<boolean> {
-    const found = this.#reader.segments.find(height, { wantsWhole: true })
-    if (found !== null && this.#reading?.isOf(found) !== true)
-      this.#reading = new SegmentBlocks(found, height)
+    const segment = this.#reader.segments.find(height, { wantsWhole: true })
+    if (segment !== null && this.#reading?.isOf(segment) !== true)
+      this.#reading = new SegmentBlocks(segment, height)
     const reading = this.#reading
     if (reading === null) return false
     if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
     // The other part of block 1 need not be there.
-    if (!reading.isAtEnd || found === null || isOtherPart) return false
+    if (!reading.isAtEnd || segment === null || isOtherPart) return false
     this.#hasNot(reading, height, height)
     return true
   }

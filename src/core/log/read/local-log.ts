@@ -131,9 +131,9 @@ export class LocalLog implements LogSource {
   #sealedOf(segment: SealedName): LogSegment {
     const { kind, number, first, last } = segment
     const name = segmentName(segment)
-    const known = this.#sealedByNumber.get(number)
+    const listed = this.#sealedByNumber.get(number)
     // It never changes again under this name.
-    const bytes = known?.name === name ? known.bytes : (this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0)
+    const bytes = listed?.name === name ? listed.bytes : (this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0)
     return { log: this, number, first, last, kind, name, bytes }
   }
 

@@ -42,8 +42,8 @@ export class UnreadableBlocks {
   }
 
   #rangesOf({ log, number, first }: LogSegment): Unreadable[] | null {
-    const known = this.#known.get(log)?.get(number)
-    return known?.first === first ? known.ranges : null
+    const ofSegment = this.#known.get(log)?.get(number)
+    return ofSegment?.first === first ? ofSegment.ranges : null
   }
 
   #addSegment({ log, number, first }: LogSegment): Unreadable[] {

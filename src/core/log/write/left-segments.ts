@@ -19,7 +19,7 @@ type LeftLog = {
 }
 
 /** The segments that earlier processes have not sealed. */
-export type LeftSegments = {
+type LeftSegments = {
   /** In their order; all but the last one are full. */
   segments: OpenSegment[]
   /** The block with which the last one ends, if events of it are missing: it was to be set apart. */

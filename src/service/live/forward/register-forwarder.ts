@@ -14,8 +14,8 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
  * last ones that are there, of at most `repeatBytes`. From then on a core that announces a protocol upgrade waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
-  const known = furthestOf(reader.logs.flatMap((log) => readReader(NODE_DISK, log.name, name) ?? []))
-  if (known !== null) return { ...known, isRequired: false }
+  const noted = furthestOf(reader.logs.flatMap((log) => readReader(NODE_DISK, log.name, name) ?? []))
+  if (noted !== null) return { ...noted, isRequired: false }
   const highest = reader.segments.highest()
   const height = highest === null ? null : firstBefore(reader.segments, highest, repeatBytes) - 1n
   const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
