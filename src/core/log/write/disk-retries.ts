@@ -123,6 +123,7 @@ export class DiskRetries {
   }
 
   #tryAgain(work: DiskWork, isInTurn: boolean): Promise<void> {
+    if (this.#failure !== null) return Promise.reject(this.#failure)
     const done = Promise.withResolvers<void>()
     this.#refused.push({ work, isInTurn, done })
     if (this.#waiting === null) {
@@ -137,6 +138,7 @@ export class DiskRetries {
     const { log, folder, disk } = this.#options
     let isLogged = false
     for (let isAccepting = false; this.#refused.length > 0; isAccepting = await this.#tryAll()) {
+      if (this.#failure !== null) throw this.#failure
       if (isAccepting || this.#makesRoom()) continue
       if (!isLogged) log.error(`${this.fault}, ${folder}: ${this.#fault!.message}`)
       isLogged = true
