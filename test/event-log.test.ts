@@ -1,36 +1,85 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { LocalLog } from '#core/log/local-log'
-import { NODE_DISK } from '#core/log/log-disk'
+import { type LogDisk, type LogFile, NODE_DISK } from '#core/log/log-disk'
 import { readHead } from '#core/log/log-head'
-import { LogReader } from '#core/log/log-reader'
-import { LogWriter } from '#core/log/log-writer'
+import { LocalLog } from '#core/log/read/local-log'
+import { LogReader } from '#core/log/read/log-reader'
+import { framesOf } from '#core/log/read/read-segment'
 import { readReaders, writeReader } from '#core/log/reader-files'
 import { retain } from '#core/log/retention'
 import { parseSegmentName, segmentName } from '#core/log/segment-name'
-import { busEvent, eventsOf, markedBlocks, message } from './fixtures/event-stream.ts'
+import { LogWriter } from '#core/log/write/log-writer'
+import { busEvent, eventsOf, fileOf, marked, markedBlocks, message } from './fixtures/event-stream.ts'
 import { SILENT } from './fixtures/service.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
 const UPGRADE_STARTED = 150
 
-const writerOf = (folder: string, chain: string | null = null) =>
-  LogWriter.open({
-    folder,
-    pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
-    segmentBytes: 1024 * 1024,
-    isIntact: true,
-    log: SILENT,
-    onHead: () => {},
-    onFault: () => {},
-    onFailed: (error) => {
-      throw error
+type WriterChoice = { chain?: string; isIntact?: boolean; segmentBytes?: number; disk?: LogDisk }
+
+const writerOf = (
+  folder: string,
+  { chain, isIntact = true, segmentBytes = 1024 * 1024, disk = NODE_DISK }: WriterChoice = {},
+) =>
+  LogWriter.open(
+    {
+      folder,
+      pinned: chain === undefined ? null : { id: chain, pinnedBy: '--chain is' },
+      segmentBytes,
+      isIntact,
+      log: SILENT,
+      disk,
     },
-    makeRoom: () => false,
+    {
+      onHead: () => {},
+      onFault: () => {},
+      onFailed: (error) => {
+        throw error
+      },
+      makeRoom: () => false,
+    },
+  )
+
+/** The disk of the machine, which notes the calls that change how much of a folder would survive a loss of power. */
+function recordingDisk(calls: string[]): LogDisk {
+  const recorded = (path: string, file: LogFile): LogFile => ({
+    ...file,
+    truncate: (length) => {
+      calls.push(`truncate ${basename(path)}`)
+      file.truncate(length)
+    },
+    flush: () => {
+      calls.push(`flush ${basename(path)}`)
+      return file.flush()
+    },
   })
+  return {
+    ...NODE_DISK,
+    create: (path) => recorded(path, NODE_DISK.create(path)),
+    open: (path) => recorded(path, NODE_DISK.open(path)),
+    rename: (from, to) => {
+      calls.push(`rename to ${basename(to)}`)
+      NODE_DISK.rename(from, to)
+    },
+    flushFolder: (folder) => {
+      calls.push('flush folder')
+      NODE_DISK.flushFolder(folder)
+    },
+  }
+}
 
 /** Writes blocks to the log of a folder, each range to a segment of its own unless it goes on. */
 async function writeBlocks(folder: string, ...ranges: [from: number, to: number][]): Promise<void> {
@@ -59,7 +108,10 @@ describe('An event log', () => {
   test('of another chain, or of a later version, is refused', async (t) => {
     const folder = temporaryFolder(t)
     await writeBlocks(folder, [1, 3])
-    await assert.rejects(writerOf(folder, 'another'), /is of chain "test-chain", but --chain is "another"/)
+    await assert.rejects(
+      writerOf(folder, { chain: 'another' }),
+      /is of chain "test-chain", but --chain is "another"/,
+    )
     writeFileSync(join(folder, 'head.json'), '{"version":2}')
     await assert.rejects(writerOf(folder), /has version 2, this program reads version 1/)
   })
@@ -72,7 +124,70 @@ describe('An event log', () => {
     await writeBlocks(folder, [4, 5])
     const reader = new LogReader([new LocalLog(folder)])
     t.after(() => reader.close())
-    assert.deepEqual([reader.lowest(), reader.highest(), reader.gapAt(6n)], [1n, 5n, null])
+    assert.deepEqual(
+      [reader.segments.lowest(), reader.segments.highest(), reader.gaps.at(6n)],
+      [1n, 5n, null],
+    )
+  })
+
+  test('flushes a block before the head that names it, and a new name before the head of the next segment', async (t) => {
+    const folder = temporaryFolder(t)
+    const calls: string[] = []
+    const writer = await writerOf(folder, { disk: recordingDisk(calls), segmentBytes: 1 })
+    await writer.settled()
+    for (const height of [1, 2]) {
+      calls.length = 0
+      for (const event of eventsOf([marked(height)])) writer.take(event)
+      writer.write()
+      await writer.settled()
+    }
+    await writer.close()
+    const headIsWritten = ['flush head.json.new', 'rename to head.json', 'flush folder']
+    assert.deepEqual(calls, [
+      // The segment of block 1 is full, and block 2 begins one.
+      'truncate 0000000001-1.bevt.open.new',
+      'rename to 0000000002-2.bevt.open',
+      'flush folder',
+      'flush 0000000001-1.bevt.open.new',
+      'rename to 0000000001-1-1.bevt',
+      'flush folder',
+      'truncate head.json.new',
+      ...headIsWritten,
+      'flush 0000000002-2.bevt.open.new',
+      'truncate head.json.new',
+      ...headIsWritten,
+    ])
+  })
+
+  for (const isIntact of [true, false])
+    test(`${isIntact ? 'keeps' : 'cuts'} what was not committed if the system has ${isIntact ? 'not ' : ''}been started anew`, async (t) => {
+      const folder = temporaryFolder(t)
+      await writeBlocks(folder, [1, 3])
+      const path = join(folder, '0000000001-1.bevt.open')
+      const committed = statSync(path).size
+      const cutRecord = fileOf(marked(5)).subarray(0, 20)
+      appendFileSync(path, Buffer.concat([fileOf(marked(4)), cutRecord]))
+      const writer = await writerOf(folder, { isIntact })
+      await writer.close()
+      assert.equal(writer.head.last, isIntact ? 4n : 3n)
+      assert.equal(statSync(path).size, isIntact ? committed + fileOf(marked(4)).length : committed)
+      assert.equal(writer.head.bytes, statSync(path).size)
+    })
+
+  test('has damage where a sealed segment ends within a frame, after those before it', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 3], [10, 10])
+    const path = join(folder, '0000000001-1-3.bevt')
+    truncateSync(path, statSync(path).size - 5)
+    const reader = new LogReader([new LocalLog(folder)])
+    t.after(() => reader.close())
+    let count = 0
+    const frames = framesOf(reader.segments.find(1n)!, 'it', () => count++)
+    await assert.rejects(
+      frames.readAll(),
+      /^EventStreamError: it, record 9, .* ends within a record: it is damaged here$/,
+    )
+    assert.equal(count, 8)
   })
 
   test('knows a protocol upgrade until a block after it has ended', async (t) => {
@@ -95,18 +210,20 @@ describe('An event log', () => {
     await writeBlocks(folder, [1, 10], [8, 12], [20, 22])
     const reader = new LogReader([new LocalLog(folder)])
     t.after(() => reader.close())
-    const numberOf = (height: bigint) => reader.find(height)?.number ?? null
+    const numberOf = (height: bigint) => reader.segments.find(height)?.number ?? null
     assert.deepEqual([numberOf(7n), numberOf(9n), numberOf(13n), numberOf(21n)], [1, 2, null, 3])
-    assert.deepEqual(reader.gapAt(13n), { from: 13n, to: 19n })
-    assert.deepEqual([reader.gapAt(12n), reader.gapAt(23n), reader.lowest()], [null, null, 1n])
-    const plain = await reader.read(reader.find(1n)!, 0)
-    const path = join(folder, reader.find(1n)!.name)
+    assert.deepEqual(reader.gaps.at(13n), { from: 13n, to: 19n })
+    assert.deepEqual([reader.gaps.at(12n), reader.gaps.at(23n), reader.segments.lowest()], [null, null, 1n])
+    const readFirst = ({ segments }: LogReader) => framesOf(segments.find(1n)!, 'it', () => {}).read()
+    const plain = await readFirst(reader)
+    const path = join(folder, reader.segments.find(1n)!.name)
     writeFileSync(`${path}.gz`, gzipSync(readFileSync(path)))
     rmSync(path)
     // What was listed before is read under its new name.
-    const packed = await reader.read(reader.find(1n)!, 0)
+    const packed = await readFirst(reader)
     assert.ok(packed.bytes.equals(plain.bytes))
-    assert.equal((await new LogReader([new LocalLog(folder)]).read(reader.find(1n)!, 0)).isLast, 'sealed')
+    const listedAnew = await readFirst(new LogReader([new LocalLog(folder)]))
+    assert.equal(listedAnew.following, 'nothing')
   })
 
   test('gives block 1 from a segment in which another block follows its parts, if there is one', async (t) => {
@@ -114,11 +231,11 @@ describe('An event log', () => {
     await writeBlocks(folder, [1, 3], [1, 1], [20, 21])
     const reader = new LogReader([new LocalLog(folder)])
     t.after(() => reader.close())
-    assert.deepEqual(reader.find(1n)?.name, '0000000001-1-3.bevt')
+    assert.deepEqual(reader.segments.find(1n)?.name, '0000000001-1-3.bevt')
     rmSync(join(folder, '0000000001-1-3.bevt'))
     const other = new LogReader([new LocalLog(folder)])
     t.after(() => other.close())
-    assert.deepEqual(other.find(1n)?.name, '0000000002-1-1.bevt')
+    assert.deepEqual(other.segments.find(1n)?.name, '0000000002-1-1.bevt')
   })
 
   test('is one source with others: a sealed segment comes first, then the one that is further', async (t) => {
@@ -127,9 +244,9 @@ describe('An event log', () => {
     await writeBlocks(two, [1, 3], [10, 12])
     const reader = new LogReader([new LocalLog(one), new LocalLog(two)])
     t.after(() => reader.close())
-    assert.deepEqual([reader.find(2n)!.log.name, reader.find(2n)!.kind], [two, 'sealed'])
-    assert.deepEqual([reader.find(5n)!.log.name, reader.find(11n)!.log.name], [one, two])
-    assert.deepEqual(reader.gapAt(6n), { from: 6n, to: 9n })
+    assert.deepEqual([reader.segments.find(2n)!.log.name, reader.segments.find(2n)!.kind], [two, 'sealed'])
+    assert.deepEqual([reader.segments.find(5n)!.log.name, reader.segments.find(11n)!.log.name], [one, two])
+    assert.deepEqual(reader.gaps.at(6n), { from: 6n, to: 9n })
   })
 })
 

@@ -22,22 +22,18 @@ async function follow(
   const abort = new AbortController()
   const { log, lines } = keptLog('info')
   const states: LiveState[] = []
-  const ingestion = await startLiveIngestion({
-    store: openStore(store),
-    logs,
-    receiver: null,
-    reader: 'store',
-    chain: null,
-    forward: null,
-    allowGap: false,
-    strict: false,
-    log,
-    logLevel: 'silent',
-    signal: abort.signal,
-    onState: (state) => states.push(state),
-    onCommit: () => {},
-    onLeftOut: () => {},
-  })
+  const ingestion = await startLiveIngestion(
+    { logs, receiver: null, reader: 'store', chain: null, forward: null },
+    {
+      store: openStore(store),
+      allowGap: false,
+      strict: false,
+      log,
+      logLevel: 'silent',
+      signal: abort.signal,
+    },
+    { onState: (state) => states.push(state), onCommit: () => {}, onLeftOut: () => {} },
+  )
   const running = ingestion.run()
   t.after(async () => {
     abort.abort()

@@ -167,7 +167,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/ingest/batch-writer': 'BatchWriter',
   'core/ingest/ingest-files': 'ingestFiles leftOutLogger missingBelow',
   'core/ingest/report': 'reportOfCoverage',
-  'core/log/local-log': 'LocalLog',
+  'core/log/read/local-log': 'LocalLog',
   'core/log/log-disk': 'NODE_DISK',
   'core/log/reader-files': 'readReaders',
   'core/log/receiver-file': 'isSilent',
@@ -210,7 +210,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'service/questions/coverage-body': 'COVERAGE_PATH coverageBody',
   'service/formats/export-rows': 'exportRows',
   'service/live/forward/dial-pair': 'ConnectionError dialPair',
-  'service/live/pair-socket': 'messageOf',
+  'service/live/pair-protocol': 'messageOf',
 }
 
 test('Tools import only the listed parts of other layers', () => {

@@ -191,7 +191,7 @@ describe("the core's connection", () => {
       },
     )
     t.after(() => socket.close())
-    return { ...socket, heard }
+    return { port: socket.port, close: () => socket.close(), heard }
   }
 
   test('is not taken by clients that only connect, however many', async (t) => {

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CompleteBlocks } from '#core/log/complete-blocks'
-import { LocalLog } from '#core/log/local-log'
-import { LogReader } from '#core/log/log-reader'
+import { CompleteBlocks } from '#core/log/read/complete-blocks'
+import { LocalLog } from '#core/log/read/local-log'
+import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/log-blocks'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf } from './fixtures/live.ts'
@@ -22,20 +22,26 @@ async function readAll(
 ): Promise<{ heights: number[]; reasonFor: (height: number) => string | null }> {
   const reader = new LogReader([new LocalLog(folder)])
   const heights: number[] = []
-  const reading = new LogBlocks(reader, null, {
-    chain: null,
-    allowGap: true,
-    strict: false,
-    accepted: [],
-    log: SILENT,
-    onLeftOut: () => {},
-    onBlock: ({ height, isIncomplete }) => {
-      if (isIncomplete !== true) heights.push(Number(height))
+  const reading = new LogBlocks(
+    reader,
+    {
+      stored: null,
+      chain: null,
+      allowGap: true,
+      strict: false,
+      accepted: [],
+      log: SILENT,
     },
-  })
+    {
+      onLeftOut: () => {},
+      onBlock: ({ height, isIncomplete }) => {
+        if (isIncomplete !== true) heights.push(Number(height))
+      },
+    },
+  )
   while (await reading.readOn());
   reader.close()
-  return { heights, reasonFor: (height) => reader.reasonFor(BigInt(height)) }
+  return { heights, reasonFor: (height) => reader.segments.reasonFor(BigInt(height)) }
 }
 
 /** The heights of the whole blocks that a log gives a forwarder, which passes over those that it does not have. */
@@ -46,7 +52,7 @@ async function readWhole(folder: string, last: number): Promise<number[]> {
   for (let next = 1n; next <= last; ) {
     const block = await whole.next(next)
     if (block !== null) heights.push(Number(block.height))
-    const gap = block === null ? reader.gapAt(next, { wantsWhole: true }) : null
+    const gap = block === null ? reader.gaps.at(next, { wantsWhole: true }) : null
     if (gap !== null) whole = new CompleteBlocks(reader)
     if (block === null && gap === null) break
     next = (gap?.to ?? next) + 1n
@@ -181,15 +187,11 @@ describe('blocks of a log', () => {
       const log = new LogReader([new LocalLog(folder)])
       t.after(() => log.close())
       const stored: number[] = []
-      const reading = new LogBlocks(log, null, {
-        chain: null,
-        allowGap: false,
-        strict: false,
-        accepted: [],
-        log: SILENT,
-        onLeftOut: () => {},
-        onBlock: ({ height }) => stored.push(Number(height)),
-      })
+      const reading = new LogBlocks(
+        log,
+        { stored: null, chain: null, allowGap: false, strict: false, accepted: [], log: SILENT },
+        { onLeftOut: () => {}, onBlock: ({ height }) => stored.push(Number(height)) },
+      )
       const gap = { name: 'GapError', from: BigInt(from), to: BigInt(to) }
       await assert.rejects(async () => {
         while (await reading.readOn());
@@ -199,8 +201,8 @@ describe('blocks of a log', () => {
         readable.filter((height) => height < from),
       )
       // Until a segment has it, nothing is read again.
-      assert.equal(log.find(BigInt(from)), null)
-      assert.ok(log.reasonFor(BigInt(to))?.includes(SECOND))
+      assert.equal(log.segments.find(BigInt(from)), null)
+      assert.ok(log.segments.reasonFor(BigInt(to))?.includes(SECOND))
     })
 
     test(`of ${what} are taken from an older segment`, async (t) => {

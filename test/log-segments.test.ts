@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { CompleteBlocks } from '#core/log/complete-blocks'
-import { LocalLog, type LogSegment, type LogSource } from '#core/log/local-log'
 import { type LogDisk, NODE_DISK } from '#core/log/log-disk'
-import { LogReader } from '#core/log/log-reader'
+import { CompleteBlocks } from '#core/log/read/complete-blocks'
+import { LocalLog } from '#core/log/read/local-log'
+import { firstBefore } from '#core/log/read/log-bytes'
+import { LogReader } from '#core/log/read/log-reader'
+import type { LogSegment, LogSource } from '#core/log/read/log-source'
 import { type SegmentName, segmentName } from '#core/log/segment-name'
 import { fileOf, marked } from './fixtures/event-stream.ts'
 import { createRandom, type Random } from './fixtures/random.ts'
@@ -105,15 +107,15 @@ describe('A reader of event logs', () => {
         for (let height = 1n; height < 60n; height++) {
           for (const wantsWhole of [true, false]) {
             const told = `seed ${seed}, round ${round}, block ${height}`
-            assert.equal(reader.find(height, { wantsWhole }), plain.find(height, wantsWhole), told)
-            assert.deepEqual(reader.gapAt(height, { wantsWhole }), plain.gapAt(height, wantsWhole), told)
+            assert.equal(reader.segments.find(height, { wantsWhole }), plain.find(height, wantsWhole), told)
+            assert.deepEqual(reader.gaps.at(height, { wantsWhole }), plain.gapAt(height, wantsWhole), told)
           }
         }
         const from = BigInt(1 + random.integer(60))
-        const segment = reader.find(from)
+        const segment = reader.segments.find(from)
         if (segment === null) continue
         const to = random.integer(3) === 0 ? null : from + BigInt(random.integer(4))
-        reader.cannotRead(segment, { from, to, reason: `${round}` })
+        reader.segments.cannotRead(segment, { from, to, reason: `${round}` })
         plain.lost.push({ segment, from, to })
       }
     }
@@ -135,7 +137,7 @@ describe('A reader of event logs', () => {
 
   test('finds the first of many small segments that are sent again in little time', async () => {
     const reader = readerOf({ '/log': one })
-    await inTime(() => assert.equal(reader.firstBefore(BigInt(MANY), 1e9), 1n))
+    await inTime(() => assert.equal(firstBefore(reader.segments, BigInt(MANY), 1e9), 1n))
   })
 
   test('reads many small segments on in little time', async () => {
@@ -155,10 +157,10 @@ describe('A reader of event logs', () => {
     await inTime(() => {
       let gaps = 0
       for (let height = 1n; height < MANY; height++) {
-        const segment = reader.find(height, { wantsWhole: true })
+        const segment = reader.segments.find(height, { wantsWhole: true })
         if (segment !== null && height % 3n === 0n)
-          reader.cannotRead(segment, { from: height, to: null, reason: '' })
-        const gap = reader.gapAt(height, { wantsWhole: true })
+          reader.segments.cannotRead(segment, { from: height, to: null, reason: '' })
+        const gap = reader.gaps.at(height, { wantsWhole: true })
         if (gap !== null) gaps++
         height = gap?.to ?? height
       }

@@ -13,10 +13,14 @@ import {
   writeSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { flushFolder } from '../concurrency/flush.ts'
 
 const flushData = promisify(fdatasync)
+
+/** How long a write waits before it is tried again if the disk is full, in milliseconds. */
+export const SPACE_WAIT_MS = 1_000
 
 /** Received events are readable by the operator only. */
 export const PRIVATE_FOLDER = 0o700
@@ -57,14 +61,16 @@ export type LogDisk = {
   flushFolder(folder: string): void
   /** The bytes of the file system of a folder, and how many are free. */
   space(folder: string): { freeBytes: number; totalBytes: number }
+  /** Waits until a full disk may have space again, or one that failed may work. */
+  untilSpace(): Promise<void>
 }
 
 /** The file system of the machine. */
 export const NODE_DISK: LogDisk = {
   list: namesIn,
   stat: (path) => {
-    const found = statSync(path, { throwIfNoEntry: false })
-    return found === undefined ? null : { bytes: found.size, changedAt: found.mtimeMs }
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats === undefined ? null : { bytes: stats.size, changedAt: stats.mtimeMs }
   },
   readText: (path) => orNull(() => readFileSync(path, 'utf8')),
   read: readRange,
@@ -77,6 +83,7 @@ export const NODE_DISK: LogDisk = {
     const { bavail, blocks, bsize } = statfsSync(folder)
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
   },
+  untilSpace: () => sleep(SPACE_WAIT_MS),
 }
 
 function fileOf(descriptor: number): LogFile {

@@ -49,10 +49,10 @@ export type ReceiverFile = ReceiverState & { boot: string | null; writtenAtMs: n
 /** Overwrites the state. It need not be flushed: after a start of the system it counts for nothing. */
 export function writeReceiverFile(disk: LogDisk, folder: string, state: ReceiverState): void {
   const path = `${folder}/${RECEIVER_NAME}`
-  const known = disk.stat(path)?.bytes ?? 0
+  const bytesBefore = disk.stat(path)?.bytes ?? 0
   const text = Buffer.from(JSON.stringify({ ...state, boot: bootId() }))
-  const bytes = Math.max(known, Math.ceil(text.length / PAGE_BYTES) * PAGE_BYTES)
-  const file = known === 0 ? disk.create(path) : disk.open(path)
+  const bytes = Math.max(bytesBefore, Math.ceil(text.length / PAGE_BYTES) * PAGE_BYTES)
+  const file = bytesBefore === 0 ? disk.create(path) : disk.open(path)
   try {
     file.write(Buffer.concat([text, Buffer.alloc(bytes - text.length, ' ')]), 0)
   } finally {

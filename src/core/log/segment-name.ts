@@ -6,7 +6,10 @@
  * - `open`: events are written to it, from block `first` on, `0000000013-1501.bevt.open`. Its last block is in the log
  *   head.
  */
-export type SegmentName = SealedName | { kind: 'open'; number: number; first: bigint }
+export type SegmentName = SealedName | OpenName
+
+/** The name of a segment that is written to. */
+export type OpenName = { kind: 'open'; number: number; first: bigint }
 
 /** The name of a segment that is not written to any more. */
 export type SealedName = {

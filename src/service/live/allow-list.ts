@@ -1,3 +1,4 @@
+// Which addresses may connect as a core, by `--listen-from`.
 import { BlockList, isIP } from 'node:net'
 
 /** Whether an address, in the socket's form, may connect. */

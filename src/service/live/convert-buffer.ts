@@ -1,12 +1,12 @@
+// The events that a version before 0.3 has left in its buffer, to be moved to the event log.
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { RefusedEventError } from '#core/log/event-check'
 import { NODE_DISK } from '#core/log/log-disk'
-import type { LogWriter } from '#core/log/log-writer'
 import { readReader, writeReader } from '#core/log/reader-files'
-import { PIECE_BYTES } from '#core/log/segment-scan'
-import { RecordFramer } from '#core/records/record-framer'
+import { type Following, PIECE_BYTES, SegmentFrames, type SegmentPiece } from '#core/log/segment-frames'
+import type { LogWriter } from '#core/log/write/log-writer'
 import { isDamage } from '#core/records/record-position'
 
 const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
@@ -70,24 +70,25 @@ function oldFiles(folder: string): OldFile[] {
  */
 async function feed(path: string, writer: LogWriter, log: Logger, isLast: boolean): Promise<boolean> {
   writer.connected()
-  const framer = new RecordFramer(path, (bytes, start, end) => {
+  const readPiece = async (offset: number): Promise<SegmentPiece> => {
+    const bytes = await NODE_DISK.read(path, offset, PIECE_BYTES)
+    return { bytes, following: bytes.length > 0 ? 'more' : 'later' }
+  }
+  const frames = new SegmentFrames(path, readPiece, (bytes, start, end) => {
     writer.take(Buffer.from(bytes.subarray(start, end)))
   })
   try {
-    for (let at = 0; ; ) {
-      const piece = await NODE_DISK.read(path, at, PIECE_BYTES)
-      if (piece.length === 0) break
-      framer.push(piece)
-      at += piece.length
+    for (let following: Following = 'more'; following === 'more'; ) {
+      following = await frames.readOn()
       await writer.write()
     }
-    const cut = framer.end()
-    if (cut !== null && !isLast) {
+    const isCut = frames.cutBytes > 0
+    if (isCut && !isLast) {
       log.warn(
         `${path}: it ends within an event; those before it are moved to the event log, the file is kept as .damaged`,
       )
     }
-    return cut === null || isLast
+    return !isCut || isLast
   } catch (error) {
     if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
     log.warn(

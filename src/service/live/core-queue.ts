@@ -1,3 +1,4 @@
+// How long the core's own queue lasts while the event log cannot be written.
 import { describeDuration } from '#core/domain/duration'
 
 /**

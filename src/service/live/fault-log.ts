@@ -1,6 +1,7 @@
+// Reasons for closed connections in the log, at a limited rate.
 import type { Logger } from 'pino'
 import { describeDuration } from '#core/domain/duration'
-import type { ConnectionFault } from './pair-socket.ts'
+import type { ConnectionFault } from './connection-faults.ts'
 
 /** Each kind of fault is logged once, and further ones are counted in one line per such span. */
 const FAULT_SPAN_MS = 60_000

@@ -1,28 +1,28 @@
+// The receiver's way from the socket to the event log.
 import type { Logger } from 'pino'
 import type { LogHead } from '#core/log/log-head'
-import type { LogWriter } from '#core/log/log-writer'
+import type { LogWriter } from '#core/log/write/log-writer'
+import { type ConnectionFault, isFaultOfCore } from './connection-faults.ts'
 import { FaultLog } from './fault-log.ts'
-import {
-  type ConnectionFault,
-  isFaultOfCore,
-  listenPair,
-  type PairOptions,
-  type PairSocket,
-} from './pair-socket.ts'
+import { listenPair, type PairOptions, type PairSocket } from './pair-socket.ts'
 
 type IntakeOptions = {
   writer: LogWriter
   /** The greatest height of a whole block in the log; null if it has none. */
   height: bigint | null
   log: Logger
-  /** Called when a core has connected or disconnected, or a connection was closed for a fault. */
-  onChange: () => void
-  /** The core announces a protocol upgrade after the block of a height. */
-  onUpgrade: (height: bigint) => void
-  /** A block of this height has begun. */
-  onBegun: (height: bigint) => void
+}
+
+/** Who is told of the core. */
+type IntakeListener = {
+  /** A core has connected or disconnected, or a connection was closed for a fault. */
+  onChange(): void
   /** A core has connected, and may be sent messages. */
-  onConnected: () => void
+  onConnected(): void
+  /** A block of this height has begun. */
+  onBegun(height: bigint): void
+  /** The core announces a protocol upgrade after the block of a height. */
+  onUpgrade(height: bigint): void
 }
 
 type IntakeState = {
@@ -52,17 +52,21 @@ export const noIntake = (): IntakeState => ({
 /** The listening side of live ingestion: writes the core's events to the event log, and refuses what is none. */
 export class Intake {
   readonly state: IntakeState = noIntake()
-  readonly #options: IntakeOptions
+  readonly #writer: LogWriter
+  readonly #log: Logger
+  readonly #listener: IntakeListener
   readonly #faultLog: FaultLog
   #socket: PairSocket | null = null
   /** The greatest height in the log, and that at the failure. */
   #height: bigint | null
   #heightAtFailure: bigint | null = null
 
-  constructor(options: IntakeOptions) {
-    this.#options = options
-    this.#faultLog = new FaultLog(options.log)
-    this.#height = options.height
+  constructor({ writer, height, log }: IntakeOptions, listener: IntakeListener) {
+    this.#writer = writer
+    this.#log = log
+    this.#listener = listener
+    this.#faultLog = new FaultLog(log)
+    this.#height = height
   }
 
   /**
@@ -105,36 +109,39 @@ export class Intake {
   }
 
   #connected(peer: string): void {
-    this.#options.log.info(`core connected from ${peer}`)
+    this.#log.info(`core connected from ${peer}`)
     this.state.coreConnected = true
-    this.#options.writer.connected()
-    this.#options.onConnected()
-    this.#options.onChange()
+    this.#writer.connected()
+    this.#listener.onConnected()
+    this.#listener.onChange()
   }
 
   #disconnected(peer: string, reason: string): void {
-    this.#options.log.warn(`core at ${peer} disconnected: ${reason}`)
+    this.#log.warn(`core at ${peer} disconnected: ${reason}`)
     this.state.coreConnected = false
-    this.#options.onChange()
+    this.#listener.onChange()
   }
 
   #take(message: Buffer): void {
-    const { role, block, upgradeAfter } = this.#options.writer.take(message)
+    const { role, block, upgradeAfter } = this.#writer.take(message)
     this.state.events++
     if (role === 'outside') this.state.outsideBlocks++
-    if (role === 'begin') this.#options.onBegun(block!.height)
-    if (upgradeAfter !== null) this.#options.onUpgrade(upgradeAfter)
+    if (role === 'begin') this.#listener.onBegun(block!.height)
+    if (upgradeAfter !== null) this.#listener.onUpgrade(upgradeAfter)
   }
 
   /** Nothing more is read before this is written: a killed process loses as little as possible. */
   #write(): void {
     this.state.lastEventAtMs = Date.now()
-    const blocked = this.#options.writer.write()
+    const blocked = this.#writer.write()
     const socket = this.#socket
     if (blocked === null || socket === null) return
     socket.pause()
     // A log that has failed for good ends the process.
-    void blocked.then(socket.resume, () => {})
+    void blocked.then(
+      () => socket.resume(),
+      () => {},
+    )
   }
 
   #closedFor(fault: ConnectionFault, message: string): void {
@@ -143,11 +150,11 @@ export class Intake {
     this.#faultLog.add(fault, message)
     if (isFaultOfCore(fault)) {
       // The open block of the connection may be incomplete; the core sends it again.
-      this.#options.writer.dropOpenBlock()
+      this.#writer.dropOpenBlock()
       state.failure = withoutAddress(message)
       this.#heightAtFailure = this.#height
     }
-    this.#options.onChange()
+    this.#listener.onChange()
   }
 }
 

@@ -1,19 +1,21 @@
+// Live ingestion as a whole: starts the receiver, the committer and the forwarder, and reports their state.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { LocalLog } from '#core/log/local-log'
-import { NODE_DISK } from '#core/log/log-disk'
-import { LogReader } from '#core/log/log-reader'
-import { readReader, writeReader } from '#core/log/reader-files'
+import { LocalLog } from '#core/log/read/local-log'
+import { LogReader } from '#core/log/read/log-reader'
 import { StoreError } from '#core/store/errors'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
+import type { Store } from '#core/store/store'
 import type { ForwardState } from './forward/forward-state.ts'
 import { forwarderName } from './forward/register-forwarder.ts'
 import { type Forwarding, startForwarding } from './forward/start-forwarding.ts'
-import { type CommitterOptions, LogCommitter } from './log-committer.ts'
-import { isHeard, type LogsState, silenceOf, stateOfLogs } from './logs-state.ts'
+import { type CommitterOptions, type LeftOutListener, LogCommitter } from './log-committer.ts'
+import { isHeard, type LogsState, stateOfLogs } from './logs-state.ts'
 import type { Receiver, ReceiverTask } from './receiver.ts'
+import { SilentReceivers } from './silent-receivers.ts'
 import { startReceiver } from './start-receiver.ts'
+import { StoreNotes } from './store-notes.ts'
 
 /** Wait for the store's chain before the port is opened without it, milliseconds. */
 const CHAIN_WAIT_MS = 300
@@ -34,19 +36,32 @@ export type LiveState = LogsState & {
   otherWriterSince: number | null
 }
 
-export type LiveOptions = CommitterOptions & {
+/** What a service is to read, and how, by its settings. */
+export type LiveTask = {
   /** Folders of the event logs to read. */
   logs: readonly string[]
   /** The receiver to start, which writes the first of them; null: other processes write them. */
   receiver: Omit<ReceiverTask, 'eventLog' | 'chain' | 'storeChain' | 'forwarder'> | null
   /** The name of the store among the readers of the logs. */
   reader: string
+  /** The required chain of events; null: that of the store, or of an empty store's first complete block. */
+  chain: string | null
   /** Where events are forwarded to; null: nowhere. */
   forward: { host: string; port: number; repeatBytes: number } | null
+}
+
+type LiveOptions = Omit<CommitterOptions, 'chain'> & {
+  /** The level at which other threads log. */
   logLevel: string
-  onState: (state: LiveState) => void
-  onStandby?: (isStandby: boolean) => void
-  onCommit: (coverage: Coverage) => void
+}
+
+/** The owner of a live ingestion. */
+type LiveListener = {
+  onState(state: LiveState): void
+  /** Another process has become the store's writer, or is it no longer. */
+  onStandby?(isStandby: boolean): void
+  onCommit(coverage: Coverage): void
+  onLeftOut: LeftOutListener
 }
 
 export type LiveIngestion = {
@@ -64,63 +79,77 @@ export type LiveIngestion = {
  * Reads event logs into a store. With a receiver, this starts a thread that listens for the core and writes the first log, and
  * does nothing else: the core sends everything once.
  */
-export async function startLiveIngestion(options: LiveOptions): Promise<LiveIngestion> {
-  const { receiver: task, logs, chain, forward, logLevel } = options
+export async function startLiveIngestion(
+  task: LiveTask,
+  options: LiveOptions,
+  listener: LiveListener,
+): Promise<LiveIngestion> {
+  const { logs, chain, forward } = task
+  const { store, logLevel } = options
   let ingestion: Ingestion | null = null
   let receiver: Receiver | null = null
-  if (task !== null) {
-    const storeChain = chain === null ? await chainOf(options) : null
+  if (task.receiver !== null) {
+    const storeChain = chain === null ? await chainOf(store) : null
     const forwarder =
       forward === null ? null : { name: forwarderName(forward), repeatBytes: forward.repeatBytes }
-    const full = { ...task, eventLog: logs[0]!, chain, storeChain, forwarder, logLevel }
+    const full = { ...task.receiver, eventLog: logs[0]!, chain, storeChain, forwarder, logLevel }
     receiver = await startReceiver(full, () => ingestion?.changed())
   }
-  const started = new Ingestion(receiver, options)
+  const started = new Ingestion(receiver, task, options, listener)
   ingestion = started
   return { port: receiver?.port ?? null, run: () => started.run() }
 }
 
 /** The chain of the store, if it answers at once; null if not, or if it has none. */
-async function chainOf({ store }: LiveOptions): Promise<string | null> {
+async function chainOf(store: Store): Promise<string | null> {
   const coverage = readStore(store, readCoverage).catch((error: unknown) => {
     // A store that must be created or upgraded first gives its chain afterwards; with any other fault the service ends.
     if (error instanceof StoreError) return null
     throw error
   })
-  const known = await Promise.race([coverage, sleep(CHAIN_WAIT_MS, null, { ref: false })])
-  return known?.chainId ?? null
+  const stored = await Promise.race([coverage, sleep(CHAIN_WAIT_MS, null, { ref: false })])
+  return stored?.chainId ?? null
 }
 
+/** A receiver, or none, the committer and the forwarder of one service, and the state of them all. */
 class Ingestion {
   readonly #reader: LogReader
+  /** Null if other processes receive. */
   readonly #receiver: Receiver | null
-  readonly #options: LiveOptions
+  readonly #store: Store
+  readonly #listener: LiveListener
   readonly #committer: LogCommitter
   readonly #forwarding: Forwarding | null
+  readonly #notes: StoreNotes
+  readonly #silentReceivers: SilentReceivers
   #forward: ForwardState | null = null
   #otherWriterSince: number | null = null
-  /** What the logs are told of the store, and those that could not be told: their receiver may never have run. */
-  #told: { height: bigint | null; time: bigint | null } = { height: null, time: null }
-  readonly #untold = new Set<string>()
-  /** The logs of which it was said that they cannot be told. */
-  readonly #unwritable = new Set<string>()
-  /** The logs of which it was said that their receivers are silent. */
-  readonly #silent = new Set<string>()
   /** Until a change is reported. */
   #reporting: NodeJS.Timeout | null = null
 
-  constructor(receiver: Receiver | null, options: LiveOptions) {
-    const { forward, logs, logLevel, log } = options
-    const reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
-    this.#reader = reader
+  constructor(receiver: Receiver | null, task: LiveTask, options: LiveOptions, listener: LiveListener) {
+    const { forward, logs } = task
+    const { log, logLevel } = options
+    this.#reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
     this.#receiver = receiver
-    this.#options = options
-    this.#committer = new LogCommitter(reader, options, {
-      isCoreConnected: () => this.#reader.logs.some((log) => isHeard(log.receiver())),
-      onCoverage: (coverage) => this.#hasCoverage(coverage),
-      onCommit: options.onCommit,
-      onChange: () => this.#report(),
-    })
+    this.#store = options.store
+    this.#listener = listener
+    this.#notes = new StoreNotes(this.#reader.logs, task.reader, log)
+    this.#silentReceivers = new SilentReceivers(this.#reader.logs, log)
+    this.#committer = new LogCommitter(
+      this.#reader,
+      { ...options, chain: task.chain },
+      {
+        isCoreConnected: () => this.#reader.logs.some((source) => isHeard(source.receiver())),
+        onCoverage: (coverage) => {
+          this.#receiver?.pinChain(coverage.chainId)
+          this.#notes.stored(coverage)
+        },
+        onCommit: (coverage) => listener.onCommit(coverage),
+        onLeftOut: (reason, position) => listener.onLeftOut(reason, position),
+        onChange: () => this.#report(),
+      },
+    )
     this.#forwarding =
       forward === null
         ? null
@@ -140,7 +169,7 @@ class Ingestion {
   }
 
   async run(): Promise<void> {
-    this.#tellLogs(this.#reader.logs.map(({ name }) => name))
+    this.#notes.begin()
     const looking = new AbortController()
     const watch = this.#keepLooking(looking.signal)
     const refusal = await this.#committer.run().finally(() => looking.abort())
@@ -153,37 +182,13 @@ class Ingestion {
     if (refusal !== null) throw refusal
   }
 
-  #hasCoverage({ chainId, height, timestamp }: Coverage): void {
-    this.#receiver?.pinChain(chainId)
-    this.#told = { height, time: timestamp }
-    this.#tellLogs(this.#reader.logs.map(({ name }) => name))
-  }
-
-  /** Tells logs which blocks the store does not need any more; at its start none, if they do not know it. */
-  #tellLogs(names: readonly string[]): void {
-    const { reader } = this.#options
-    const file = { name: reader, ...this.#told, isRequired: true, isClean: false, upgrade: null }
-    for (const name of names) {
-      this.#untold.delete(name)
-      if (file.height === null && readReader(NODE_DISK, name, reader) !== null) continue
-      writeReader(NODE_DISK, name, file).catch((error: NodeJS.ErrnoException) => {
-        this.#untold.add(name)
-        // There is no log yet.
-        if (error.code === 'ENOENT' || this.#unwritable.has(name)) return
-        this.#unwritable.add(name)
-        this.#options.log.warn(
-          `the event log cannot note how far the store is, and may delete blocks that it needs: ${error.message}`,
-        )
-      })
-    }
-  }
-
   /** Looks again and again at the logs' state and the store's writer, until the signal is aborted. */
   async #keepLooking(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#lookForWriter()
-      if (this.#untold.size > 0) this.#tellLogs([...this.#untold])
-      this.#warnOfSilent()
+      this.#notes.tryAgain()
+      // The end of this service's own receiver ends the service.
+      if (this.#receiver === null) this.#silentReceivers.warn()
       this.#report()
       await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
     }
@@ -191,18 +196,18 @@ class Ingestion {
 
   /** Whether another process is the writer is asked, not tried: who waits for the lock would get it. */
   async #lookForWriter(): Promise<void> {
-    const { store, onStandby } = this.#options
     const isStandby =
-      !this.#committer.isWriter && (await store.hasWriter().catch(() => this.#otherWriterSince !== null))
+      !this.#committer.isWriter &&
+      (await this.#store.hasWriter().catch(() => this.#otherWriterSince !== null))
     // It may have become the writer meanwhile.
     const since = isStandby && !this.#committer.isWriter ? (this.#otherWriterSince ?? Date.now()) : null
     if ((since === null) === (this.#otherWriterSince === null)) return
     this.#otherWriterSince = since
-    onStandby?.(since !== null)
+    this.#listener.onStandby?.(since !== null)
   }
 
   #report(): void {
-    this.#options.onState(this.#state())
+    this.#listener.onState(this.#state())
   }
 
   #state(): LiveState {
@@ -211,31 +216,10 @@ class Ingestion {
     return {
       ...ofLogs,
       failures: [failure, waiting, ...ofLogs.failures].filter((some) => some !== null),
-      silence: this.#silence(),
+      silence: this.#receiver === null ? this.#silentReceivers.silence : null,
       bytesLeft,
       forward: this.#forward,
       otherWriterSince: this.#otherWriterSince,
-    }
-  }
-
-  /** Why nothing is heard of any receiver; null while one goes on, which is enough: a block is taken from any log. */
-  #silence(): string | null {
-    if (this.#receiver !== null) return null
-    const silences = this.#reader.logs.map((log, index) => silenceOf(log, index + 1))
-    return silences.includes(null) ? null : (silences[0] ?? null)
-  }
-
-  /** Logs once that a receiver is silent although others go on: `/ready` does not show it. */
-  #warnOfSilent(): void {
-    const { logs } = this.#reader
-    const isSilence = this.#receiver !== null || this.#silence() !== null
-    for (const [index, log] of logs.entries()) {
-      const silence = isSilence ? null : silenceOf(log, index + 1)
-      if (silence === null) this.#silent.delete(log.name)
-      else if (!this.#silent.has(log.name)) {
-        this.#silent.add(log.name)
-        this.#options.log.warn(`${log.name}: ${silence}; blocks are taken from the other logs`)
-      }
     }
   }
 }

@@ -1,13 +1,14 @@
+// The way from the bytes of event logs to blocks for the store.
 import type { Logger } from 'pino'
 import { type Block, ChainError, GapError, StrictError } from '#core/blocks/block'
 import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import type { LogSegment } from '#core/log/local-log'
-import { type LogBytes, LogCursor } from '#core/log/log-cursor'
-import type { LogReader } from '#core/log/log-reader'
-import { RecordFramer, type RecordSink } from '#core/records/record-framer'
+import { LogCursor, type SegmentPlace } from '#core/log/read/log-cursor'
+import type { LogReader } from '#core/log/read/log-reader'
+import type { LogSegment } from '#core/log/read/log-source'
+import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { StoreError } from '#core/store/errors'
 
@@ -17,6 +18,8 @@ export class LogReadError extends StoreError {
 }
 
 type LogBlocksOptions = {
+  /** The store's coverage; null while it is empty. */
+  stored: Coverage | null
   /** The required chain of events; null: that of the store, or of the first event. */
   chain: string | null
   allowGap: boolean
@@ -24,8 +27,12 @@ type LogBlocksOptions = {
   /** Heights whose gaps are accepted: ascending, without overlap. */
   accepted: readonly HeightRange[]
   log: Logger
+}
+
+type LogBlocksListener = {
   /** Called with each whole block. */
   onBlock: (block: Block) => void
+  /** Called with each event that is left out, and why. */
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
 }
 
@@ -36,21 +43,20 @@ type LogBlocksOptions = {
 export class LogBlocks {
   readonly #reader: LogReader
   readonly #options: LogBlocksOptions
+  readonly #listener: LogBlocksListener
   readonly #cursor: LogCursor
   #assembler: BlockAssembler
-  /** Of the segment that is being read. */
-  #framer: RecordFramer | null = null
   /** Whether nothing was read yet: the last stored block is then read again, since the store may have a part of it. */
   #isFirst = true
   /** Whether the rest of the bytes is passed over, since another segment has a block of them that cannot be read. */
   #isLeaving = false
 
-  /** @param stored the store's coverage; null while it is empty */
-  constructor(reader: LogReader, stored: Coverage | null, options: LogBlocksOptions) {
+  constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
     this.#reader = reader
     this.#options = options
-    this.#cursor = new LogCursor(reader)
-    this.#assembler = this.#assemblerFor(stored)
+    this.#listener = listener
+    this.#cursor = new LogCursor(reader, (segment) => this.#sinkOf(segment))
+    this.#assembler = this.#assemblerFor(options.stored)
   }
 
   /** The store's coverage once every block handed on is committed; null while there is none. */
@@ -59,8 +65,9 @@ export class LogBlocks {
   }
 
   /** Where reading has come to; null between two segments. */
-  get place(): LogCursor['place'] {
-    return this.#cursor.place
+  get place(): { segment: LogSegment; offset: number } | null {
+    const { place } = this.#cursor
+    return place === null ? null : { segment: place.segment, offset: place.frames.offset }
   }
 
   /**
@@ -73,14 +80,11 @@ export class LogBlocks {
    */
   async readOn(): Promise<boolean> {
     const needed = this.#needed()
-    const piece = needed === null ? null : await this.#read(needed)
-    if (piece === null) return false
-    const { segment, offset, bytes, isEnd } = piece
-    if (offset === 0) this.#framer = new RecordFramer(segment.name, this.#sinkOf(segment))
-    const framer = this.#framer!
+    const place = needed === null ? null : await this.#read(needed)
+    if (place === null) return false
+    const { segment, frames } = place
     try {
-      framer.push(bytes)
-      if (isEnd) refuseCutRecord(framer)
+      const isEnd = frames.handOn() === 'nothing'
       if (isEnd && !this.#isLeaving && this.#noteMissing(segment, segment.last + 1n)) this.#leave()
     } catch (error) {
       if (!isUnreadable(error)) throw error
@@ -97,11 +101,11 @@ export class LogBlocks {
   #needed(): bigint | null {
     const { pendingHeight, height } = this.#assembler
     if (pendingHeight !== null) return pendingHeight
-    if (height === null) return this.#reader.lowest()
+    if (height === null) return this.#reader.segments.lowest()
     return this.#isFirst ? height : height + 1n
   }
 
-  async #read(needed: bigint): Promise<LogBytes | null> {
+  async #read(needed: bigint): Promise<SegmentPlace | null> {
     try {
       return await this.#cursor.read(needed)
     } catch (error) {
@@ -138,7 +142,7 @@ export class LogBlocks {
         if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
         const height = this.#assembler.pendingHeight
         this.#cannotRead(segment, error, height)
-        this.#isLeaving = height !== null && this.#reader.find(height) !== null
+        this.#isLeaving = height !== null && this.#reader.segments.find(height) !== null
       }
     }
   }
@@ -160,8 +164,8 @@ export class LogBlocks {
   #noteMissing(segment: LogSegment, next: bigint): boolean {
     const from = this.#nextOfStore()
     if (from === null || from >= next || from < segment.first || from > segment.last) return false
-    this.#reader.cannotRead(segment, { from, to: next - 1n, reason: reasonOf(segment) })
-    return this.#reader.find(from) !== null
+    this.#reader.segments.cannotRead(segment, { from, to: next - 1n, reason: reasonOf(segment) })
+    return this.#reader.segments.find(from) !== null
   }
 
   /** The first block that the store will not have once every block handed on is committed; null if the logs are empty, too. */
@@ -169,7 +173,7 @@ export class LogBlocks {
     const { height, pendingHeight, isBlockOpen } = this.#assembler
     if (height !== null) return height + 1n
     // Block 1 is handed on when another one begins.
-    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.lowest()
+    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.segments.lowest()
   }
 
   /** Whether another segment has a block that a segment should have, but was found not to have, whole. */
@@ -177,9 +181,9 @@ export class LogBlocks {
     const isOfSegment = segment.kind !== 'part' && from >= segment.first && from <= segment.last
     if (isOfSegment) {
       const last = to < segment.last ? to : segment.last
-      this.#reader.cannotRead(segment, { from, to: last, reason: reasonOf(segment) })
+      this.#reader.segments.cannotRead(segment, { from, to: last, reason: reasonOf(segment) })
     }
-    return this.#reader.find(from, { wantsWhole: true }) !== null
+    return this.#reader.segments.find(from, { wantsWhole: true }) !== null
   }
 
   /** Leaves a segment for another one: the assembler begins anew with what was whole before. */
@@ -198,7 +202,7 @@ export class LogBlocks {
   #cannotRead(segment: LogSegment, error: Error, height: bigint | null): void {
     if (height !== null) {
       this.#options.log.warn(`live ingestion: block ${height} cannot be read: ${error.message}`)
-      this.#reader.cannotRead(segment, { from: height, to: height, reason: error.message })
+      this.#reader.segments.cannotRead(segment, { from: height, to: height, reason: error.message })
     }
     this.#assembler = this.#assemblerFor(this.#assembler.coverage)
   }
@@ -211,11 +215,12 @@ export class LogBlocks {
     this.#options.log.warn(
       `live ingestion: ${segment.name} cannot be read from block ${from} on: ${error.message}`,
     )
-    this.#reader.cannotRead(segment, { from, to: null, reason: error.message })
+    this.#reader.segments.cannotRead(segment, { from, to: null, reason: error.message })
   }
 
   #assemblerFor(coverage: Coverage | null): BlockAssembler {
-    return new BlockAssembler({ ...this.#options, coverage })
+    const { allowGap, strict, accepted } = this.#options
+    return new BlockAssembler({ allowGap, strict, accepted, ...this.#listener, coverage })
   }
 }
 
@@ -227,15 +232,4 @@ function reasonOf({ name }: LogSegment): string {
 function isUnreadable(error: unknown): error is EventStreamError {
   const isOther = error instanceof GapError || error instanceof ChainError || error instanceof StrictError
   return error instanceof EventStreamError && !isOther
-}
-
-/** @throws {EventStreamError} for a segment that ends within a record. */
-function refuseCutRecord(framer: RecordFramer): void {
-  const cut = framer.end()
-  if (cut === null) return
-  throw new EventStreamError('the segment ends within a record: it is damaged here', {
-    ...framer.position,
-    record: framer.position.record + 1,
-    offset: cut.offset,
-  })
 }

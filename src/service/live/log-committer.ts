@@ -1,25 +1,23 @@
+// The way from event logs to the store: when this process is its writer, and what it commits.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { ChainError, GapError } from '#core/blocks/block'
+import { GapError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
 import { holdAll } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
-import type { LogReader } from '#core/log/log-reader'
+import { bytesAfter } from '#core/log/read/log-bytes'
+import type { LogReader } from '#core/log/read/log-reader'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
-import {
-  otherChain,
-  StoreError,
-  StoreLockedError,
-  StoreRefusedError,
-  StoreUnavailableError,
-} from '#core/store/errors'
+import { otherChain, StoreError, StoreLockedError, StoreRefusedError } from '#core/store/errors'
 import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queries/coverage'
 import type { Query } from '#core/store/queries-protocol'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
+import { CommitFailure } from './commit-failure.ts'
 import { LogBlocks, LogReadError } from './log-blocks.ts'
+import { LogWait } from './log-wait.ts'
 import { refuseSeveralChains, SeveralChainsError } from './one-chain.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
@@ -27,9 +25,6 @@ const COMMIT_RETRY_MS = 1_000
 
 /** The writer's lock is let go once no core has been connected, and nothing was left to commit, for so long, milliseconds. */
 const IDLE_MS = 5_000
-
-/** Once one log has waited for another one so long, that is named, milliseconds. */
-const LONG_WAIT_MS = 10_000
 
 export type CommitterOptions = {
   store: Store
@@ -39,8 +34,10 @@ export type CommitterOptions = {
   strict: boolean
   log: Logger
   signal: AbortSignal
-  onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
 }
+
+/** Told of each event that was left out, and why. */
+export type LeftOutListener = (reason: LeftOutReason, position: RecordPosition) => void
 
 type CommitterListener = {
   /** Whether a core is connected to a receiver of a log. */
@@ -48,6 +45,7 @@ type CommitterListener = {
   /** The store has blocks: when it was opened, and with each commit, by whichever process. */
   onCoverage(coverage: Coverage): void
   onCommit(coverage: Coverage): void
+  onLeftOut: LeftOutListener
   /** The failure has changed. */
   onChange(): void
 }
@@ -60,10 +58,9 @@ export class LogCommitter {
   readonly #reader: LogReader
   readonly #options: CommitterOptions
   readonly #listener: CommitterListener
-  #failure: string | null = null
+  readonly #failure: CommitFailure
+  readonly #wait: LogWait
   #isWriter = false
-  /** Since when a log is waited for although another one goes on; null while none is. */
-  #waitsSince: number | null = null
   /** The store's last block, as last seen; null while it has none. */
   #height: bigint | null = null
   /** The reading of this time as the writer, or of the last one. */
@@ -73,11 +70,14 @@ export class LogCommitter {
     this.#reader = reader
     this.#options = options
     this.#listener = listener
+    const { log, signal } = options
+    this.#failure = new CommitFailure({ reader, log, signal, onChange: () => listener.onChange() })
+    this.#wait = new LogWait(reader)
   }
 
   /** The fault that keeps it from committing; null without one. */
   get failure(): string | null {
-    return this.#failure
+    return this.#failure.message
   }
 
   /** Whether this is the store's writer. */
@@ -87,21 +87,12 @@ export class LogCommitter {
 
   /** The log that is waited for although another one goes on, once that lasts; null if there is none. */
   get waiting(): string | null {
-    const next = this.#height === null ? null : this.#height + 1n
-    const [log] = next === null || this.#reader.find(next) !== null ? [] : this.#reader.waitsFor(next)
-    const later = log === undefined ? null : this.#reader.laterIn(next!)
-    if (later === null) {
-      this.#waitsSince = null
-      return null
-    }
-    this.#waitsSince ??= performance.now()
-    if (performance.now() - this.#waitsSince < LONG_WAIT_MS) return null
-    return `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
+    return this.#wait.describe(this.#height === null ? null : this.#height + 1n)
   }
 
   /** Bytes of the logs that are not in the store yet. */
   get bytesLeft(): number {
-    return this.#reader.bytesAfter(this.#height, this.#reading?.place ?? null)
+    return bytesAfter(this.#reader.logs, this.#height, this.#reading?.place ?? null)
   }
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */
@@ -111,9 +102,9 @@ export class LogCommitter {
     while (!signal.aborted) {
       try {
         if (!isStoreReady) {
-          await this.#reportingFaults(() => this.#prepareStore())
+          await this.#failure.reporting(() => this.#prepareStore())
           isStoreReady = true
-          this.#resumed()
+          this.#failure.clear()
         }
         await this.#untilBlock()
         if (!signal.aborted) await this.#openAndCommit()
@@ -165,8 +156,9 @@ export class LogCommitter {
   async #untilBlock(): Promise<void> {
     const { signal, store } = this.#options
     while (!signal.aborted) {
-      const next = this.#height === null ? this.#reader.lowest() : this.#height + 1n
-      if (next !== null && (this.#reader.find(next) !== null || this.#reader.gapAt(next) !== null)) return
+      const next = this.#height === null ? this.#reader.segments.lowest() : this.#height + 1n
+      if (next !== null && (this.#reader.segments.find(next) !== null || this.#reader.gaps.at(next) !== null))
+        return
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await readStore(store, readCoverage).catch(() => null)
       if (stored !== null) this.#opened(stored)
@@ -177,7 +169,7 @@ export class LogCommitter {
     const { store, signal } = this.#options
     let writer: Writer | null = null
     try {
-      await this.#reportingFaults(async () => {
+      await this.#failure.reporting(async () => {
         refuseSeveralChains(this.#reader.logs)
         writer = await this.#openWriter(store, signal)
         if (writer === null) return
@@ -186,9 +178,9 @@ export class LogCommitter {
       })
     } finally {
       // After another failure, the cause is the same.
-      await (writer as Writer | null)
-        ?.close()
-        .catch((error: Error) => this.#failure ?? this.#fail(error.message))
+      await (writer as Writer | null)?.close().catch((error: Error) => {
+        if (this.#failure.message === null) this.#failure.set(error.message)
+      })
       this.#isWriter = false
     }
   }
@@ -226,11 +218,11 @@ export class LogCommitter {
     const stored = await writer.coverage()
     this.#opened(stored)
     const accepted = await readStore(store, readAcceptedGaps)
-    const reading = new LogBlocks(this.#reader, stored, {
-      ...this.#options,
-      accepted,
-      onBlock: (block) => batches.add(block),
-    })
+    const reading = new LogBlocks(
+      this.#reader,
+      { ...this.#options, stored, accepted },
+      { onBlock: (block) => batches.add(block), onLeftOut: this.#listener.onLeftOut },
+    )
     this.#reading = reading
     let idleSince = performance.now()
     try {
@@ -239,7 +231,7 @@ export class LogCommitter {
         const isMore = await reading.readOn()
         if (!isMore || batches.isDue()) {
           await batches.commit(reading.coverage)
-          this.#resumed()
+          this.#failure.clear()
         }
         if (isMore || this.#listener.isCoreConnected()) idleSince = performance.now()
         if (isMore) continue
@@ -267,61 +259,16 @@ export class LogCommitter {
       return holdAll(yield* readAcceptedGaps(), { from, to })
     }
     let lookedAt = performance.now()
-    while (!signal.aborted && this.#reader.find(from, { wantsWhole: true }) === null) {
+    while (!signal.aborted && this.#reader.segments.find(from, { wantsWhole: true }) === null) {
       await this.#reader.untilChange(signal)
       if (performance.now() - lookedAt < COMMIT_RETRY_MS) continue
       lookedAt = performance.now()
       if (await readStore(store, isAnswered).catch(() => false)) {
-        this.#reader.tryAgain()
+        this.#reader.segments.tryAgain()
         return
       }
     }
   }
 
-  // Faults
-
-  async #reportingFaults<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (thrown) {
-      // A reader's fault, of which the cause is known.
-      const { cause } = thrown as Error
-      const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
-      const isExpected = error instanceof StoreError || error instanceof EventStreamError
-      if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError))
-        this.#fail(
-          `${error.message}${this.#remedyOf(error)}`,
-          error instanceof SeveralChainsError ? error.withFolders : undefined,
-        )
-      throw error
-    }
-  }
-
-  /** What an operator can do about events that cannot be ingested, added to the error's message. */
-  #remedyOf(error: Error): string {
-    if (error instanceof GapError) {
-      const reason = this.#reader.reasonFor(error.from)
-      const because = reason === null ? '' : `. Events of block ${error.from} cannot be read: ${reason}`
-      return `${because}. To do without them: lyra gap accept ${error.from} ${error.to}`
-    }
-    if (error instanceof ChainError)
-      return '. The event log has events of that chain: give each chain its own --event-log, too'
-    return ''
-  }
-
   readonly #warn = (message: string) => this.#options.log.warn(message)
-
-  /** @param logged what the log says instead of the message, which is public */
-  #fail(message: string, logged = message): void {
-    if (this.#failure !== message) this.#options.log.error(`live ingestion: ${logged}`)
-    this.#failure = message
-    this.#listener.onChange()
-  }
-
-  #resumed(): void {
-    if (this.#failure === null) return
-    this.#options.log.info('live ingestion: resumed')
-    this.#failure = null
-    this.#listener.onChange()
-  }
 }

@@ -1,3 +1,4 @@
+// When the receiver deletes segments of its event log.
 import type { Logger } from 'pino'
 import { NODE_DISK } from '#core/log/log-disk'
 import { remakeReadersFolder } from '#core/log/log-folder'

@@ -1,7 +1,8 @@
+// What the receivers of several event logs say of themselves, as one state.
 import { describeDuration } from '#core/domain/duration'
-import type { LogSource } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
-import type { LogReader } from '#core/log/log-reader'
+import type { LogReader } from '#core/log/read/log-reader'
+import type { LogSource } from '#core/log/read/log-source'
 import { readReaders } from '#core/log/reader-files'
 import { isSilent, type ReceiverFile, type UpgradeState } from '#core/log/receiver-file'
 
@@ -40,7 +41,7 @@ export function stateOfLogs(reader: LogReader): LogsState {
     ...(queues.length > 0 && { queueSeconds: leastOf(queues) }),
     upgrade: receivers.find(({ upgrade }) => upgrade !== null)?.upgrade ?? null,
     logBytes: sumOf(reader.logs, ({ segments }) => sumOf(segments, ({ bytes }) => bytes)),
-    logFirstHeight: reader.lowest(),
+    logFirstHeight: reader.segments.lowest(),
     oldestReaderSeconds: Math.max(0, ...reader.logs.map(oldestReaderSeconds)),
   }
 }
@@ -74,8 +75,8 @@ function sumOfFaults(receivers: readonly ReceiverFile[]): Record<string, number>
 
 /** The least of several times, of which null is unlimited. */
 function leastOf(seconds: readonly (number | null)[]): number | null {
-  const known = seconds.filter((some) => some !== null)
-  return known.length === 0 ? null : Math.min(...known)
+  const limited = seconds.filter((some) => some !== null)
+  return limited.length === 0 ? null : Math.min(...limited)
 }
 
 function oldestReaderSeconds({ name, head }: LogSource): number {

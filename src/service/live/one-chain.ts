@@ -1,4 +1,5 @@
-import type { LogSource } from '#core/log/local-log'
+// Event logs that are read together are of one chain.
+import type { LogSource } from '#core/log/read/log-source'
 import { StoreError } from '#core/store/errors'
 
 type LogOfChain = { log: LogSource; number: number; chain: string }
@@ -25,11 +26,11 @@ export class SeveralChainsError extends StoreError {
  * @throws {SeveralChainsError}
  */
 export function refuseSeveralChains(logs: readonly LogSource[]): void {
-  const known = logs.flatMap((log, index): LogOfChain[] => {
+  const withChain = logs.flatMap((log, index): LogOfChain[] => {
     const chainId = log.head?.chainId ?? null
     return chainId === null ? [] : [{ log, number: index + 1, chain: JSON.stringify(chainId) }]
   })
-  const [first] = known
-  const other = known.find(({ chain }) => chain !== first!.chain)
+  const [first] = withChain
+  const other = withChain.find(({ chain }) => chain !== first!.chain)
   if (other !== undefined) throw new SeveralChainsError(first!, other)
 }

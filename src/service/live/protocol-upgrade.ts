@@ -1,16 +1,16 @@
+// The answer to a core that waits in a protocol upgrade.
 import type { Logger } from 'pino'
 import { encodeDataNodeReady } from '#core/events/protocol-upgrade'
-import type { LogDisk } from '#core/log/log-disk'
+import { NODE_DISK } from '#core/log/log-disk'
 import type { LogHead } from '#core/log/log-head'
-import type { LogWriter } from '#core/log/log-writer'
 import { readReaders } from '#core/log/reader-files'
 import type { UpgradeState } from '#core/log/receiver-file'
+import type { LogWriter } from '#core/log/write/log-writer'
 
 /** A wait of this length is named. */
 export const LONG_WAIT_MS = 10_000
 
 type ProtocolUpgradeOptions = {
-  disk: LogDisk
   /** Folder of the event log. */
   folder: string
   log: Logger
@@ -20,10 +20,13 @@ type ProtocolUpgradeOptions = {
   height: bigint | null
   /** The state that an earlier process has left; null without one. */
   earlier: UpgradeState | null
+}
+
+type ProtocolUpgradeListener = {
   /** Sends a message to the connected core; false if there is none. */
-  send: (message: Buffer) => boolean
-  /** Called when the state has changed. */
-  onChange: () => void
+  send(message: Buffer): boolean
+  /** The state has changed. */
+  onChange(): void
 }
 
 /** An upgrade that the core waits in. */
@@ -36,6 +39,7 @@ type Pending = { height: bigint; since: number; isAnswered: boolean }
  */
 export class ProtocolUpgrade {
   readonly #options: ProtocolUpgradeOptions
+  readonly #listener: ProtocolUpgradeListener
   #pending: Pending | null = null
   #height: bigint
   /** Whether a core has connected that has not been sent the answer again. */
@@ -43,8 +47,9 @@ export class ProtocolUpgrade {
   /** Whether a long wait has been logged. */
   #isNamed = false
 
-  constructor(options: ProtocolUpgradeOptions) {
+  constructor(options: ProtocolUpgradeOptions, listener: ProtocolUpgradeListener) {
     this.#options = options
+    this.#listener = listener
     this.#height = options.height ?? -1n
     const { earlier, writer } = options
     const { upgrade } = writer.head
@@ -73,7 +78,7 @@ export class ProtocolUpgrade {
       `protocol upgrade after block ${height}: the core makes no more blocks until it is answered`,
     )
     this.#answerIfReady()
-    this.#options.onChange()
+    this.#listener.onChange()
   }
 
   /** A block has begun: one after the upgrade ends it. */
@@ -83,7 +88,7 @@ export class ProtocolUpgrade {
       `protocol upgrade after block ${this.#pending.height}: over, block ${height} has begun`,
     )
     this.#pending = null
-    this.#options.onChange()
+    this.#listener.onChange()
   }
 
   /** The log's head has changed. */
@@ -120,9 +125,10 @@ export class ProtocolUpgrade {
 
   /** Whether there is a forwarder whose receiver has not answered: stores are required readers, forwarders are not. */
   #hasUnanswered(height: bigint): boolean {
-    const { disk, folder } = this.#options
     try {
-      return readReaders(disk, folder).some(({ isRequired, upgrade }) => !isRequired && upgrade !== height)
+      return readReaders(NODE_DISK, this.#options.folder).some(
+        ({ isRequired, upgrade }) => !isRequired && upgrade !== height,
+      )
     } catch {
       // There may be one.
       return true
@@ -137,14 +143,13 @@ export class ProtocolUpgrade {
     this.#options.log.info(
       `protocol upgrade after block ${pending.height}: all blocks are in the event log, ${sent}`,
     )
-    this.#options.onChange()
+    this.#listener.onChange()
   }
 
   #send(): boolean {
-    const { writer, send } = this.#options
-    const { chainId } = writer.head
+    const { chainId } = this.#options.writer.head
     if (chainId === null) return false
-    const isSent = send(encodeDataNodeReady(chainId, this.#pending!.height))
+    const isSent = this.#listener.send(encodeDataNodeReady(chainId, this.#pending!.height))
     this.#mustRepeat = !isSent
     return isSent
   }

@@ -1,7 +1,8 @@
+// The `/metrics` of a receiver that runs alone.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { LocalLog } from '#core/log/local-log'
-import { LogReader } from '#core/log/log-reader'
+import { LocalLog } from '#core/log/read/local-log'
+import { LogReader } from '#core/log/read/log-reader'
 import { createMetrics } from '../metrics.ts'
 import { addLogMetrics } from './live-metrics.ts'
 import { stateOfLogs } from './logs-state.ts'

@@ -1,11 +1,11 @@
+// The receiver as a whole: opens the event log, listens for the core, and writes its own state.
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
 import { logFault, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
-import { LogReader } from '#core/log/log-reader'
-import { LogWriter, OtherLogChainError } from '#core/log/log-writer'
+import { LocalLog } from '#core/log/read/local-log'
+import { LogReader } from '#core/log/read/log-reader'
 import { readersFolder } from '#core/log/reader-files'
 import {
   isIntact,
@@ -16,6 +16,7 @@ import {
 } from '#core/log/receiver-file'
 import type { LogRetention } from '#core/log/retention'
 import { segmentsIn } from '#core/log/segment-name'
+import { LogWriter, OtherLogChainError } from '#core/log/write/log-writer'
 import { createAllowList } from './allow-list.ts'
 import { convertBuffer, takePosition } from './convert-buffer.ts'
 import { CoreQueue, describeQueue } from './core-queue.ts'
@@ -78,9 +79,10 @@ export class LogReceiver implements Receiver {
   readonly #log: Logger
   readonly #listener: ReceiverListener
   readonly #disk = NODE_DISK
-  readonly #taken: TakenLog
+  readonly #locked: LockedLog
   readonly #coreQueue = new CoreQueue()
   #hasDiskFault = false
+  /** Null until the log is open, and what an earlier version has left is in it. */
   #parts: Parts | null = null
   #upkeep: NodeJS.Timeout | undefined
 
@@ -92,7 +94,7 @@ export class LogReceiver implements Receiver {
   static async open(task: ReceiverTask, log: Logger, listener: ReceiverListener): Promise<Receiver> {
     const { eventLog, keep } = task
     const hadReadersFolder = existsSync(readersFolder(eventLog))
-    const leaveFolder = takeLogFolder(eventLog)
+    const unlock = takeLogFolder(eventLog)
     const earlier = readReceiverFile(NODE_DISK, eventLog)
     // Who needs what of a log is not known if the folder that says so was deleted.
     const isForgotten = earlier !== null && !hadReadersFolder
@@ -102,21 +104,21 @@ export class LogReceiver implements Receiver {
       mayDelete: !isForgotten && (keep !== null || earlier?.hadRequiredReader === true),
       log,
     })
-    const receiver = new LogReceiver(task, log, listener, { leaveFolder, earlier, shortener })
+    const receiver = new LogReceiver(task, log, listener, { unlock, earlier, shortener })
     try {
       await receiver.#start()
       return receiver
     } catch (error) {
-      leaveFolder()
+      unlock()
       throw error
     }
   }
 
-  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, taken: TakenLog) {
+  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, locked: LockedLog) {
     this.#task = task
     this.#log = log
     this.#listener = listener
-    this.#taken = taken
+    this.#locked = locked
   }
 
   pinChain(id: string): void {
@@ -134,34 +136,29 @@ export class LogReceiver implements Receiver {
     await writer.close()
     clearInterval(this.#upkeep)
     this.#report()
-    this.#taken.leaveFolder()
+    this.#locked.unlock()
   }
 
   async #start(): Promise<void> {
     const { eventLog, host, port, from } = this.#task
-    const { earlier } = this.#taken
+    const { earlier } = this.#locked
     const writer = await this.#openLog(isIntact(earlier))
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
-    const upgrade: ProtocolUpgrade = new ProtocolUpgrade({
-      disk: this.#disk,
-      folder: eventLog,
-      log: this.#log,
-      height,
-      earlier: earlier?.upgrade ?? null,
-      writer,
-      send: (message) => intake.send(message),
-      onChange,
-    })
-    const intake = new Intake({
-      writer,
-      height,
-      log: this.#log,
-      onChange,
-      onUpgrade: (height) => upgrade.announced(height),
-      onBegun: (height) => upgrade.begun(height),
-      onConnected: () => upgrade.connected(),
-    })
+    const log = this.#log
+    const upgrade: ProtocolUpgrade = new ProtocolUpgrade(
+      { folder: eventLog, log, writer, height, earlier: earlier?.upgrade ?? null },
+      { send: (message) => intake.send(message), onChange },
+    )
+    const intake = new Intake(
+      { writer, height, log },
+      {
+        onChange,
+        onConnected: () => upgrade.connected(),
+        onBegun: (begun) => upgrade.begun(begun),
+        onUpgrade: (last) => upgrade.announced(last),
+      },
+    )
     this.#parts = { writer, upgrade, intake }
     this.#report()
     this.port = await intake.listen({ host, port, allowed: createAllowList(from) })
@@ -171,24 +168,28 @@ export class LogReceiver implements Receiver {
   async #openLog(isIntact: boolean): Promise<LogWriter> {
     const { eventLog, chain, storeChain, buffer, forwarder, keep } = this.#task
     try {
-      const writer = await LogWriter.open({
-        folder: eventLog,
-        pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
-        segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
-        isIntact,
-        log: this.#log,
-        onHead: (head) => {
-          this.#parts?.intake.committed(head)
-          this.#parts?.upgrade.committed(head)
-          this.#listener.onChange()
+      const writer = await LogWriter.open(
+        {
+          folder: eventLog,
+          pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
+          segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
+          isIntact,
+          log: this.#log,
         },
-        onFault: (fault) => {
-          this.#hasDiskFault ||= fault !== null
-          this.#report()
+        {
+          onHead: (head) => {
+            this.#parts?.intake.committed(head)
+            this.#parts?.upgrade.committed(head)
+            this.#listener.onChange()
+          },
+          onFault: (fault) => {
+            this.#hasDiskFault ||= fault !== null
+            this.#report()
+          },
+          onFailed: (error) => this.#listener.onFailed(error),
+          makeRoom: () => this.#locked.shortener.makeRoom(),
         },
-        onFailed: (error) => this.#listener.onFailed(error),
-        makeRoom: () => this.#taken.shortener.makeRoom(),
-      })
+      )
       if (storeChain !== null) writer.pinChain(storeChain)
       if (forwarder !== null) {
         if (buffer !== null) await takePosition(buffer, eventLog, forwarder.name)
@@ -209,7 +210,7 @@ export class LogReceiver implements Receiver {
     intake.logFaults()
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
-    this.#taken.shortener.upkeep(writer.head.number)
+    this.#locked.shortener.upkeep(writer.head.number)
     this.#report()
   }
 
@@ -233,14 +234,14 @@ export class LogReceiver implements Receiver {
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
       upgrade: this.#parts?.upgrade.state ?? null,
       hasDiskFault: this.#hasDiskFault,
-      hadRequiredReader: this.#taken.shortener.mayDelete && this.#task.keep === null,
+      hadRequiredReader: this.#locked.shortener.mayDelete && this.#task.keep === null,
     }
   }
 }
 
-/** A folder that is this process's alone. */
-type TakenLog = {
-  leaveFolder: () => void
+/** The log's folder, which is locked for this process. */
+type LockedLog = {
+  unlock: () => void
   /** What the receiver before has written last; null if there was none. */
   earlier: ReceiverFile | null
   shortener: LogShortener

@@ -1,3 +1,4 @@
+// The receiver's thread, seen from the thread that has started it.
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { LogReceiver, Receiver } from './receiver.ts'

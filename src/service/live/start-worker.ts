@@ -1,3 +1,4 @@
+// The ingestion's thread, seen from the thread that has started it.
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { ToWorker, WorkerMessage, WorkerTask } from './worker.ts'

@@ -1,3 +1,4 @@
+// The thread that ingests: named files first, then event logs. It also prunes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { MissingHistoryError } from '#core/blocks/block'
@@ -12,10 +13,7 @@ import { keepPruned } from '#core/store/pruning/keep-pruned'
 import type { Writer } from '#core/store/store'
 import { commitAnnouncer } from '../commits.ts'
 import { createLogger } from '../log.ts'
-import { type LiveOptions, type LiveState, startLiveIngestion } from './live-ingestion.ts'
-
-/** The settings of a live ingestion (live-ingestion.ts). */
-export type LiveTask = Pick<LiveOptions, 'logs' | 'receiver' | 'reader' | 'chain' | 'forward'>
+import { type LiveIngestion, type LiveState, type LiveTask, startLiveIngestion } from './live-ingestion.ts'
 
 /** Start data of a worker. */
 export type WorkerTask = {
@@ -138,24 +136,21 @@ async function ingestNamedFiles(): Promise<void> {
   post(ended)
 }
 
-async function startLive(live: LiveTask) {
+function startLive(live: LiveTask): Promise<LiveIngestion> {
   const leftOut = leftOutLogger(log)
-  return startLiveIngestion({
-    ...live,
-    store,
-    log,
-    logLevel,
-    allowGap,
-    strict,
-    signal,
-    onStandby,
-    onState: (state) => post({ type: 'live', state }),
-    onCommit: commits.announce,
-    onLeftOut: (reason, position) => {
-      post({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
-      leftOut(reason, position)
+  return startLiveIngestion(
+    live,
+    { store, log, logLevel, allowGap, strict, signal },
+    {
+      onStandby,
+      onState: (state) => post({ type: 'live', state }),
+      onCommit: commits.announce,
+      onLeftOut: (reason, position) => {
+        post({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
+        leftOut(reason, position)
+      },
     },
-  })
+  )
 }
 
 async function ingestEvents(): Promise<void> {

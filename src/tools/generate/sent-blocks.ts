@@ -1,7 +1,7 @@
 import { createEnvelope, type Envelope, readEnvelope } from '#core/events/bus-event'
 import { bytesOf, WireReader } from '#core/events/wire-reader'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
-import { messageOf } from '#service/live/pair-socket'
+import { messageOf } from '#service/live/pair-protocol'
 
 /** A block to be sent: its time in Unix nanoseconds, and its records as in an event file. */
 export type SentBlock = { height: number; time: bigint; records: Buffer }

@@ -1,5 +1,5 @@
-import { LocalLog } from '#core/log/local-log'
 import { NODE_DISK } from '#core/log/log-disk'
+import { LocalLog } from '#core/log/read/local-log'
 import { type ReaderFile, readReaders } from '#core/log/reader-files'
 import { isSilent } from '#core/log/receiver-file'
 import { explainPathError } from '#core/records/event-paths'

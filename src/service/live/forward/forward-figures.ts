@@ -1,3 +1,4 @@
+// The state of forwarding as metrics.
 import type { Figure } from '../../metrics.ts'
 import type { ForwardState } from './forward-state.ts'
 

@@ -1,3 +1,4 @@
+// What the thread that forwards and its owner tell each other.
 /** State of forwarding. It contains no addresses, since it is public. */
 export type ForwardState = {
   /** Whether the receiver is connected, and has shaken hands. */
@@ -36,16 +37,3 @@ export type ToForwarder = { type: 'stop' }
 
 /** Messages of the thread that forwards. */
 export type FromForwarder = { type: 'state'; state: ForwardState }
-
-export function noForwardState(): ForwardState {
-  return {
-    connected: false,
-    messages: 0,
-    height: null,
-    lagBytes: 0,
-    lagBlocks: 0,
-    lagSeconds: 0,
-    missingBlocks: null,
-    failure: null,
-  }
-}

@@ -1,3 +1,4 @@
+// The thread that forwards and does nothing else.
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLogger } from '../../log.ts'
 import type { ForwardTask, FromForwarder, ToForwarder } from './forward-state.ts'

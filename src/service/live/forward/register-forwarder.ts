@@ -1,5 +1,7 @@
+// A forwarder among the readers of event logs: its name, and its file when it is new.
 import { NODE_DISK } from '#core/log/log-disk'
-import type { LogReader } from '#core/log/log-reader'
+import { firstBefore } from '#core/log/read/log-bytes'
+import type { LogReader } from '#core/log/read/log-reader'
 import { type ReaderFile, readReader, writeReader } from '#core/log/reader-files'
 
 /** The name of a forwarder among the readers of a log. */
@@ -12,10 +14,10 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
  * last ones that are there, of at most `repeatBytes`. From then on a core that announces a protocol upgrade waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
-  const known = furthestOf(reader.logs.flatMap((log) => readReader(NODE_DISK, log.name, name) ?? []))
-  if (known !== null) return { ...known, isRequired: false }
-  const highest = reader.highest()
-  const height = highest === null ? null : reader.firstBefore(highest, repeatBytes) - 1n
+  const noted = furthestOf(reader.logs.flatMap((log) => readReader(NODE_DISK, log.name, name) ?? []))
+  if (noted !== null) return { ...noted, isRequired: false }
+  const highest = reader.segments.highest()
+  const height = highest === null ? null : firstBefore(reader.segments, highest, repeatBytes) - 1n
   const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
   for (const log of reader.logs) void writeReader(NODE_DISK, log.name, file).catch(() => {})
   return file

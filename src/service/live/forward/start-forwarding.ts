@@ -1,14 +1,21 @@
+// The forwarder's thread, seen from the thread that has started it.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/concurrency/module-beside'
-import {
-  type ForwardState,
-  type ForwardTask,
-  type FromForwarder,
-  noForwardState,
-  type ToForwarder,
-} from './forward-state.ts'
+import type { ForwardState, ForwardTask, FromForwarder, ToForwarder } from './forward-state.ts'
+
+/** The state before the thread has sent one. */
+const INITIAL_STATE: ForwardState = {
+  connected: false,
+  messages: 0,
+  height: null,
+  lagBytes: 0,
+  lagBlocks: 0,
+  lagSeconds: 0,
+  missingBlocks: null,
+  failure: null,
+}
 
 /** A forwarding to another receiver. */
 export type Forwarding = { stop(): Promise<void> }
@@ -25,7 +32,7 @@ export function startForwarding(
 ): Forwarding {
   const worker = new Worker(moduleBeside(import.meta.url, 'forward-thread'), { workerData: task })
   const ended = once(worker, 'exit').catch(() => {})
-  let state = noForwardState()
+  let state = INITIAL_STATE
   worker.on('message', (message: FromForwarder) => {
     state = message.state
     onState(state)

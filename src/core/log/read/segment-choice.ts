@@ -1,6 +1,6 @@
-import type { LogSegment, LogSource } from './local-log.ts'
+import type { LogSegment, LogSource } from './log-source.ts'
 import { SegmentsByHeight } from './segments-by-height.ts'
-import { UnreadableBlocks } from './unreadable-blocks.ts'
+import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
 
 /** Which segments a block may be read from. */
 export type ChoiceOptions = {
@@ -17,8 +17,8 @@ type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: S
  * cannot be read.
  */
 export class SegmentChoice {
-  readonly unreadable = new UnreadableBlocks()
   readonly #logs: readonly LogSource[]
+  readonly #unreadable = new UnreadableBlocks()
   readonly #listed = new Map<LogSource, Listed>()
 
   constructor(logs: readonly LogSource[]) {
@@ -59,15 +59,28 @@ export class SegmentChoice {
       )
   }
 
-  /** Whether a segment should have a block by its name, and was not found not to. */
-  isReadable(segment: LogSegment, height: bigint): boolean {
-    return hasHeight(segment, height) && this.unreadable.find(segment, height) === null
+  /** Blocks of a segment turned out not to be there: they are taken from another one, or are a gap. */
+  cannotRead(segment: LogSegment, { from, to, reason }: Unreadable): void {
+    // Those before its first one were looked for in it because no segment has them.
+    const start = from > segment.first ? from : segment.first
+    if (!hasHeight(segment, start) || this.#unreadable.find(segment, start) !== null) return
+    this.#unreadable.add(segment, { from: start, to, reason })
+  }
+
+  /** Why a block cannot be read; null if no segment was found to be damaged there. */
+  reasonFor(height: bigint): string | null {
+    return this.#unreadable.reasonFor(height)
+  }
+
+  /** Forgets what could not be read: the store has changed, or more events may be left out. */
+  tryAgain(): void {
+    this.#unreadable.clear()
   }
 
   #findIn(logs: readonly LogSource[], height: bigint, options: ChoiceOptions): LogSegment | null {
     const readable = logs
       .flatMap((log) => this.#having(log, height, options))
-      .filter((segment) => this.unreadable.find(segment, height) === null)
+      .filter((segment) => this.#unreadable.find(segment, height) === null)
     const candidates = height === 1n ? withBothParts(readable) : readable
     const ofEach = logs.flatMap((log) => newestOf(candidates.filter((segment) => segment.log === log)) ?? [])
     return ofEach.reduce<LogSegment | null>(
@@ -83,7 +96,7 @@ export class SegmentChoice {
       const ofActive = active !== null && active.first > height ? active.first : null
       const ofSealed = this.#searched(log, options).map((segments) => segments.firstAfter(height))
       const afterUnreadable = this.#having(log, height, options).map((segment) => {
-        const to = this.unreadable.find(segment, height)?.to ?? null
+        const to = this.#unreadable.find(segment, height)?.to ?? null
         return to === null || to >= segment.last ? null : to + 1n
       })
       return [ofActive, ...ofSealed, ...afterUnreadable]

@@ -1,7 +1,7 @@
-import type { LogSegment } from './local-log.ts'
+import type { LogSegment } from './log-source.ts'
 
 /**
- * Segments, found by height. A log may have tens of thousands of them, and those of blocks that came again overlap: hence an
+ * Segments, collected by height. A log may have tens of thousands of them, and those of blocks that came again overlap: hence an
  * interval tree, without nodes of its own. Of any range of the sorted segments the middle one is the root, and remembers the
  * greatest height of the range.
  */
@@ -31,9 +31,9 @@ export class SegmentsByHeight {
 
   /** The segments whose names say that they have a block, in any order. */
   having(height: bigint): LogSegment[] {
-    const found: LogSegment[] = []
-    this.#collect(height, 0, this.#sorted.length, found)
-    return found
+    const collected: LogSegment[] = []
+    this.#collect(height, 0, this.#sorted.length, collected)
+    return collected
   }
 
   /** The least height after another one with which a segment begins; null if none does. */
@@ -55,15 +55,15 @@ export class SegmentsByHeight {
     return this.#greatest[middle]!
   }
 
-  #collect(height: bigint, from: number, to: number, found: LogSegment[]): void {
+  #collect(height: bigint, from: number, to: number, collected: LogSegment[]): void {
     if (from >= to) return
     const middle = middleOf(from, to)
     if (this.#greatest[middle]! < height) return
-    this.#collect(height, from, middle, found)
+    this.#collect(height, from, middle, collected)
     const segment = this.#sorted[middle]!
     if (segment.first > height) return
-    if (segment.last >= height) found.push(segment)
-    this.#collect(height, middle + 1, to, found)
+    if (segment.last >= height) collected.push(segment)
+    this.#collect(height, middle + 1, to, collected)
   }
 }
 

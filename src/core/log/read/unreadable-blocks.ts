@@ -1,4 +1,4 @@
-import type { LogSegment, LogSource } from './local-log.ts'
+import type { LogSegment, LogSource } from './log-source.ts'
 
 /** Blocks that a segment should have by its name, from one height to another (null: to its end), and why they cannot be read. */
 export type Unreadable = { from: bigint; to: bigint | null; reason: string }
@@ -42,8 +42,8 @@ export class UnreadableBlocks {
   }
 
   #rangesOf({ log, number, first }: LogSegment): Unreadable[] | null {
-    const known = this.#known.get(log)?.get(number)
-    return known?.first === first ? known.ranges : null
+    const ofSegment = this.#known.get(log)?.get(number)
+    return ofSegment?.first === first ? ofSegment.ranges : null
   }
 
   #addSegment({ log, number, first }: LogSegment): Unreadable[] {

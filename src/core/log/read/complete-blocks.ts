@@ -1,8 +1,10 @@
-import { RECORD_HEADER_BYTES, RecordFramer } from '../records/record-framer.ts'
-import { isDamage } from '../records/record-position.ts'
-import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from './event-check.ts'
-import { isSameSegment, type LogSegment } from './local-log.ts'
+import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
+import { isDamage } from '../../records/record-position.ts'
+import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
+import type { SegmentFrames } from '../segment-frames.ts'
 import type { LogReader } from './log-reader.ts'
+import { isSameSegment, type LogSegment } from './log-source.ts'
+import { framesOf } from './read-segment.ts'
 
 /** A block with all its events; block 1 in each of its two parts. */
 export type CompleteBlock = {
@@ -50,29 +52,30 @@ export class CompleteBlocks {
 
   /** Reads more of the segment that has a height; false if there is nothing more, or not yet. */
   async #readOn(height: bigint, isOtherPart: boolean): Promise<boolean> {
-    const found = this.#reader.find(height, { wantsWhole: true })
-    if (found !== null && this.#reading?.isOf(found) !== true)
-      this.#reading = new SegmentBlocks(found, height)
+    const segment = this.#reader.segments.find(height, { wantsWhole: true })
+    if (segment !== null && this.#reading?.isOf(segment) !== true)
+      this.#reading = new SegmentBlocks(segment, height)
     const reading = this.#reading
     if (reading === null) return false
     if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
     // The other part of block 1 need not be there.
-    if (!reading.isAtEnd || found === null || isOtherPart) return false
+    if (!reading.isAtEnd || segment === null || isOtherPart) return false
     this.#hasNot(reading, height, height)
     return true
   }
 
   /** Returns whether there was more, or blocks of it are left. */
   async #readPiece(reading: SegmentBlocks): Promise<boolean> {
-    const { segment, offset } = reading
     try {
-      const { bytes, end, isLast } = await this.#reader.read(segment, offset)
-      reading.push(bytes, end, isLast === 'sealed')
-      return bytes.length > 0 || reading.blocks.length > 0
+      return (await reading.readOn()) || reading.blocks.length > 0
     } catch (error) {
       if (!isDamage(error)) throw error
       reading.isAtEnd = true
-      this.#reader.cannotRead(segment, { from: reading.height, to: null, reason: error.message })
+      this.#reader.segments.cannotRead(reading.segment, {
+        from: reading.height,
+        to: null,
+        reason: error.message,
+      })
       return reading.blocks.length > 0
     }
   }
@@ -82,7 +85,11 @@ export class CompleteBlocks {
     this.#reading = null
     const { segment, begunFor, taken } = reading
     if (from < begunFor || (taken !== null && from <= taken)) return
-    this.#reader.cannotRead(segment, { from, to, reason: `${segment.name} has no complete block ${from}` })
+    this.#reader.segments.cannotRead(segment, {
+      from,
+      to,
+      reason: `${segment.name} has no complete block ${from}`,
+    })
   }
 }
 
@@ -91,8 +98,6 @@ class SegmentBlocks {
   readonly segment: LogSegment
   /** The height because of which reading began. */
   readonly begunFor: bigint
-  /** Everything before it was read. */
-  offset = 0
   /** Whether nothing follows. */
   isAtEnd = false
   /** The height of the block that is being read, or comes next. */
@@ -102,14 +107,15 @@ class SegmentBlocks {
   /** The greatest height that was taken; null before the first. */
   taken: bigint | null = null
   readonly #check = new EventCheck(null)
-  readonly #framer: RecordFramer
+  readonly #frames: SegmentFrames
   #events: Buffer[] = []
 
   constructor(segment: LogSegment, begunFor: bigint) {
     this.segment = segment
     this.begunFor = begunFor
     this.height = segment.first
-    this.#framer = new RecordFramer(`${segment.log.name}/${segment.name}`, (bytes, start, end, { offset }) =>
+    const source = `${segment.log.name}/${segment.name}`
+    this.#frames = framesOf(segment, source, (bytes, start, end, { offset }) =>
       this.#accept(bytes, start, end, offset + RECORD_HEADER_BYTES + end - start),
     )
   }
@@ -119,14 +125,15 @@ class SegmentBlocks {
   }
 
   /**
-   * Takes the next bytes.
+   * Reads the next bytes; returns whether there were any.
    *
-   * @throws {EventStreamError} for bytes that are no records. Earlier blocks are there.
+   * @throws {EventStreamError} for damage. Earlier blocks are there.
    */
-  push(bytes: Buffer, end: number, isAtEnd: boolean): void {
-    this.offset = end
-    this.isAtEnd = isAtEnd
-    this.#framer.push(bytes)
+  async readOn(): Promise<boolean> {
+    const { bytes, following } = await this.#frames.read()
+    this.isAtEnd = following === 'nothing'
+    this.#frames.handOn()
+    return bytes.length > 0
   }
 
   /** Takes the first of the blocks, which must be there. */

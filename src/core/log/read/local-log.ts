@@ -1,11 +1,12 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { EventStreamError } from '../records/record-position.ts'
-import { type LogDisk, NODE_DISK } from './log-disk.ts'
-import { isHeadUnreadable, type LogHead, readHead } from './log-head.ts'
-import { type ReceiverFile, readReceiverFile } from './receiver-file.ts'
-import { type SealedName, type SegmentName, segmentName, segmentsIn } from './segment-name.ts'
+import { EventStreamError } from '../../records/record-position.ts'
+import { type LogDisk, NODE_DISK } from '../log-disk.ts'
+import { isHeadUnreadable, type LogHead, readHead } from '../log-head.ts'
+import { type ReceiverFile, readReceiverFile } from '../receiver-file.ts'
+import { type SealedName, type SegmentName, segmentName, segmentsIn } from '../segment-name.ts'
+import { isSameSegment, type LogSegment, type LogSource } from './log-source.ts'
 
 const inflate = promisify(gunzip)
 
@@ -14,55 +15,6 @@ const MAX_INFLATED_BYTES = 256 * 1024 * 1024
 
 /** How often the names in the folder are read again, although the head has not changed, in milliseconds. */
 const LIST_MS = 60_000
-
-/** A segment of a log, as far as it may be read. */
-export type LogSegment = {
-  log: LogSource
-  number: number
-  first: bigint
-  last: bigint
-  /** `part`: one block, of which events are missing. */
-  kind: 'sealed' | 'part' | 'active'
-  /** Name of its file. */
-  name: string
-  /** Of the active one, the committed length; of others, the size of their file. */
-  bytes: number
-}
-
-/** Whether two are the same segment. A log that was deleted begins again with the first number, at another block. */
-export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
-  return one.log === other.log && one.number === other.number && one.first === other.first
-}
-
-/** An event log as its readers see it. */
-export type LogSource = {
-  /** What the log is called in messages: its folder. */
-  name: string
-  /** The head as last read; null if there is none yet. */
-  head: LogHead | null
-  /** The segments as last read: the sealed ones by number, then the active one. */
-  readonly segments: readonly LogSegment[]
-  /** Those of them that never change again; the same list until there are others. */
-  readonly sealed: readonly LogSegment[]
-  /** The one that is being written; null if it has no whole block yet. */
-  readonly active: LogSegment | null
-  /** A segment as it is now: it may have grown, or be sealed. Null if it is gone. */
-  current(segment: LogSegment): LogSegment | null
-  /** Why the folder or its head cannot be read: the code of the error, or what it is; null while they can be. */
-  readonly fault: string | null
-  /** The state of the receiver that writes it, as last written; null if there is none. */
-  receiver(): ReceiverFile | null
-  /** Reads head and names again; returns whether they have changed. */
-  refresh(): boolean
-  /**
-   * Reads bytes of a segment, which are there; of a gzipped one, of what it inflates to.
-   *
-   * @throws {EventStreamError} for a gzipped one that is damaged.
-   */
-  read(segment: LogSegment, offset: number, length: number): Promise<Buffer>
-  /** Calls back when the log may have grown, until the returned function is called. */
-  watch(onChange: () => void): () => void
-}
 
 /**
  * The event log in a folder.
@@ -98,15 +50,14 @@ export class LocalLog implements LogSource {
     return sealed !== undefined && isSameSegment(sealed, segment) ? sealed : null
   }
 
-  refresh(): boolean {
+  refresh(): void {
     const before = this.#headText
     this.head = readHead(this.#disk, this.name)
     const { head } = this
     this.#headText = head === null ? null : `${head.number} ${head.bytes} ${head.upgrade?.height ?? ''}`
     const isListed = performance.now() - this.#listedAtMs < LIST_MS
-    if (this.#headText === before && isListed) return false
-    if (isListed && head !== null && this.#extendActive(head)) return true
-    return this.#list() || this.#headText !== before
+    if (isListed && (this.#headText === before || (head !== null && this.#extendActive(head)))) return
+    this.#list()
   }
 
   receiver(): ReceiverFile | null {
@@ -152,20 +103,18 @@ export class LocalLog implements LogSource {
     return true
   }
 
-  /** Reads the names again; returns whether they have changed. What was listed before stays while that is impossible. */
-  #list(): boolean {
-    const before = this.segments
+  /** Reads the names again. What was listed before stays while that is impossible. */
+  #list(): void {
     try {
       this.#takeNames(this.#disk.list(this.name))
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       this.fault = code ?? message
-      return false
+      return
     }
     this.fault =
       this.head === null && isHeadUnreadable(this.#disk, this.name) ? 'its head.json may not be read' : null
     this.#listedAtMs = performance.now()
-    return !areSame(before, this.segments)
   }
 
   #takeNames(names: readonly string[]): void {
@@ -182,9 +131,9 @@ export class LocalLog implements LogSource {
   #sealedOf(segment: SealedName): LogSegment {
     const { kind, number, first, last } = segment
     const name = segmentName(segment)
-    const known = this.#sealedByNumber.get(number)
+    const listed = this.#sealedByNumber.get(number)
     // It never changes again under this name.
-    const bytes = known?.name === name ? known.bytes : (this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0)
+    const bytes = listed?.name === name ? listed.bytes : (this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0)
     return { log: this, number, first, last, kind, name, bytes }
   }
 

@@ -1,0 +1,40 @@
+import { isSameSegment, type LogSegment, type LogSource } from './log-source.ts'
+import type { SegmentChoice } from './segment-choice.ts'
+
+/**
+ * Bytes of the segments with blocks after a height, but those before `current`, the end of that block if it is known: of
+ * several logs, the most that any has.
+ */
+export function bytesAfter(
+  logs: readonly LogSource[],
+  height: bigint | null,
+  current: { segment: LogSegment; offset: number } | null,
+): number {
+  let bytes = 0
+  for (const log of logs) {
+    let ofLog = 0
+    for (const segment of log.segments) {
+      if (height !== null && segment.last <= height) continue
+      const isCurrent = current !== null && isSameSegment(current.segment, segment)
+      ofLog += Math.max(0, segment.bytes - (isCurrent ? current.offset : 0))
+    }
+    bytes = Math.max(bytes, ofLog)
+  }
+  return bytes
+}
+
+/**
+ * The first of the blocks from which none is missing, whole, up to a height: of the segments with at most so many bytes, but
+ * of one at least. The block after that height if it is not there.
+ */
+export function firstBefore(segments: SegmentChoice, height: bigint, bytes: number): bigint {
+  let first = height + 1n
+  let sum = 0
+  for (let segment = segments.find(height, { wantsWhole: true }); segment !== null; ) {
+    sum += segment.bytes
+    if (sum > bytes && first <= height) break
+    first = segment.first
+    segment = segments.find(first - 1n, { wantsWhole: true })
+  }
+  return first
+}

@@ -1,0 +1,62 @@
+import { isSilent } from '../receiver-file.ts'
+import type { LogSource } from './log-source.ts'
+import type { ChoiceOptions, SegmentChoice } from './segment-choice.ts'
+
+/** A log counts if its core has sent an event within this time, in milliseconds. */
+const COUNTS_MS = 10_000
+
+/** Blocks that no log has, although there are later ones. */
+type LogGap = { from: bigint; to: bigint }
+
+/** Tells blocks that several logs do not have from those that one of them may still get. */
+export class LogGaps {
+  readonly #logs: readonly LogSource[]
+  readonly #segments: SegmentChoice
+
+  constructor(logs: readonly LogSource[], segments: SegmentChoice) {
+    this.#logs = logs
+    this.#segments = segments
+  }
+
+  /**
+   * The blocks from a height on that no log can give, although later ones are there; null if there is none, or a log that
+   * is being written may still get them. Looks at the logs again.
+   */
+  at(height: bigint, options: ChoiceOptions = {}): LogGap | null {
+    // The block may have come a moment ago.
+    for (const log of this.#logs) log.refresh()
+    if (this.#segments.find(height, options) !== null) return null
+    const next = this.#segments.nextAfter(height, options)
+    if (next === null || this.waitsFor(height).length > 0) return null
+    return { from: height, to: next - 1n }
+  }
+
+  /**
+   * The numbers of the logs, the first being 1, that are being written and have nothing after a height yet, although another
+   * log does; with one log, none.
+   */
+  waitsFor(height: bigint): number[] {
+    if (this.#logs.length < 2) return []
+    return this.#logs.flatMap((log, index) => {
+      const highest = this.#segments.highest([log])
+      const isBehind = highest === null || highest <= height
+      return isBehind && isWritten(log) ? [index + 1] : []
+    })
+  }
+
+  /** The first log with a block after a height, the first being 1, and that block; null if none has one. */
+  laterIn(height: bigint): { log: number; height: bigint } | null {
+    for (const [index, log] of this.#logs.entries()) {
+      const next = this.#segments.nextAfter(height, {}, [log])
+      if (next !== null) return { log: index + 1, height: next }
+    }
+    return null
+  }
+}
+
+/** Whether a receiver writes to a log, and its core sends. */
+function isWritten(log: LogSource): boolean {
+  const state = log.receiver()
+  if (state === null || isSilent(state) || !state.coreConnected || state.lastEventAtMs === null) return false
+  return Date.now() - state.lastEventAtMs < COUNTS_MS
+}

@@ -1,0 +1,52 @@
+import { ChangeSignal } from './change-signal.ts'
+import { LogGaps } from './log-gaps.ts'
+import type { LogSource } from './log-source.ts'
+import { SegmentChoice } from './segment-choice.ts'
+
+/** How often a log is looked at without a sign of change, in milliseconds. */
+const LOOK_MS = 1_000
+
+/**
+ * Reads one or several event logs by height, as one source: their blocks are the same. This looks at the logs again, and waits
+ * until they change; its parts answer what is in them.
+ */
+export class LogReader {
+  readonly logs: readonly LogSource[]
+  /** Which segment has a block. */
+  readonly segments: SegmentChoice
+  /** Which blocks no log has, and which may still come. */
+  readonly gaps: LogGaps
+  readonly #changes = new ChangeSignal()
+  readonly #stops: (() => void)[]
+
+  constructor(logs: readonly LogSource[]) {
+    this.logs = logs
+    this.segments = new SegmentChoice(logs)
+    this.gaps = new LogGaps(logs, this.segments)
+    this.#stops = logs.map((log) => log.watch(() => this.hint()))
+    this.refresh()
+  }
+
+  /** A log may have grown. */
+  hint(): void {
+    this.#changes.tell()
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  /** Reads the heads and names of all logs again. */
+  refresh(): void {
+    for (const log of this.logs) log.refresh()
+  }
+
+  /**
+   * Resolves once a log has changed, at the latest after a second, or when the signal is aborted. Changes since the last
+   * {@link refresh} count.
+   */
+  async untilChange(signal: AbortSignal): Promise<void> {
+    await this.#changes.next(LOOK_MS, signal)
+    this.refresh()
+  }
+}

@@ -1,0 +1,133 @@
+import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
+import { isDamage } from '../../records/record-position.ts'
+import { type EventCheck, type LoggedBlock, RefusedEventError } from '../event-check.ts'
+import type { LogDisk } from '../log-disk.ts'
+import type { LogHead } from '../log-head.ts'
+import { PIECE_BYTES, SegmentFrames } from '../segment-frames.ts'
+import { type OpenName, segmentName, segmentsIn } from '../segment-name.ts'
+import { OpenSegment, type SegmentLength } from './open-segment.ts'
+
+type LeftLog = {
+  disk: LogDisk
+  folder: string
+  /** Null if there is none, or it is damaged. */
+  head: LogHead | null
+  /** As in the options of the writer. */
+  isIntact: boolean
+  /** Afterwards it knows the block that is open. */
+  check: EventCheck
+}
+
+/** The segments that earlier processes have not sealed. */
+type LeftSegments = {
+  /** In their order; all but the last one are full. */
+  segments: OpenSegment[]
+  /** The block with which the last one ends, if events of it are missing: it was to be set apart. */
+  part: LoggedBlock | null
+}
+
+/** Opens the segments that earlier processes have not sealed, and deletes files that they have not named yet. */
+export async function openLeftSegments(left: LeftLog): Promise<LeftSegments> {
+  const { disk, folder } = left
+  const names = disk.list(folder)
+  for (const name of names) if (name.endsWith('.new')) disk.remove(`${folder}/${name}`)
+  const open = segmentsIn(names).filter((name) => name.kind === 'open')
+  const segments: OpenSegment[] = []
+  let part: LoggedBlock | null = null
+  for (const name of open) {
+    const opened = await openLeftSegment(left, name, name === open.at(-1))
+    segments.push(opened.segment)
+    part = opened.part
+  }
+  disk.flushFolder(folder)
+  return { segments, part }
+}
+
+async function openLeftSegment(
+  { disk, folder, head, isIntact, check }: LeftLog,
+  name: OpenName,
+  isNewest: boolean,
+): Promise<{ segment: OpenSegment; part: LoggedBlock | null }> {
+  const path = `${folder}/${segmentName(name)}`
+  const { bytes: size } = disk.stat(path)!
+  // A head of a later segment says that this one was whole on disk; only its new name was lost.
+  const isPassed = head !== null && head.number > name.number
+  const committedBytes = head?.number === name.number ? head.bytes : 0
+  const isTrusted = isIntact || isPassed || head === null
+  const content = await readContent(disk, path, isTrusted ? size : Math.min(size, committedBytes), check)
+  const segment = OpenSegment.reopen(disk, folder, name, content)
+  // Readers may have what was committed: it stays, readable or not. Without a head nobody knows how much that is.
+  const isDamaged = head === null || content.ended.bytes < committedBytes
+  // A process that was killed as a flush failed could not note it: what is not written again may not be flushed again.
+  if (!isPassed && !isDamaged) segment.rewriteFrom(committedBytes)
+  if (isDamaged || !isNewest) {
+    check.dropOpenBlock()
+    segment.committed(content.ended.bytes)
+    segment.fill()
+    // If none of its blocks can be read, the name says which they were.
+    if (isDamaged) segment.keepRest(committedBytes > 0 || size > 0 ? (head?.last ?? name.first) : null)
+    return { segment, part: null }
+  }
+  segment.cutRest()
+  const isPartLast = content.part !== null && content.part.end === content.written.bytes
+  return { segment, part: isPartLast ? content.part!.block : null }
+}
+
+/** What the file of a segment contains, up to the first event that cannot be read. */
+type SegmentContent = {
+  /** The end of the last event. */
+  written: SegmentLength
+  /** The end of the last block that is whole, and that block; null if none is. */
+  ended: SegmentLength
+  last: LoggedBlock | null
+  /** A block after it that has ended with events missing, and its end; null if there is none. */
+  part: { block: LoggedBlock; end: number } | null
+  /** The hashes of the parts of block 1. */
+  blockOne: Set<string>
+}
+
+/** @param bytes how much of the file to read */
+async function readContent(
+  disk: LogDisk,
+  path: string,
+  bytes: number,
+  check: EventCheck,
+): Promise<SegmentContent> {
+  const nothing = { bytes: 0, records: 0 }
+  const content: SegmentContent = {
+    written: nothing,
+    ended: nothing,
+    last: null,
+    part: null,
+    blockOne: new Set(),
+  }
+  const readPiece = async (offset: number) => {
+    const piece = await disk.read(path, offset, Math.min(PIECE_BYTES, bytes - offset))
+    const isMore = piece.length > 0 && offset + piece.length < bytes
+    // A killed process has left a part of an event: that is no damage.
+    return { bytes: piece, following: isMore ? ('more' as const) : ('later' as const) }
+  }
+  const frames = new SegmentFrames(path, readPiece, (record, start, end, position) => {
+    // Each event may be of another connection.
+    check.connected()
+    const { role, block } = check.check(record, start, end)
+    content.written = { bytes: position.offset + RECORD_HEADER_BYTES + end - start, records: position.record }
+    if (role !== 'end') return
+    if (!block!.isWhole) {
+      content.part = { block: block!, end: content.written.bytes }
+      return
+    }
+    content.ended = content.written
+    content.last = block
+    content.part = null
+    if (block!.height === 1n) content.blockOne.add(block!.hash)
+  })
+  check.dropOpenBlock()
+  try {
+    await frames.readAll()
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
+    check.dropOpenBlock()
+  }
+  return content
+}

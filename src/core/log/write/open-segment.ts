@@ -1,0 +1,269 @@
+import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
+import type { LoggedBlock } from '../event-check.ts'
+import type { LogDisk, LogFile } from '../log-disk.ts'
+import { PIECE_BYTES } from '../segment-frames.ts'
+import { segmentName } from '../segment-name.ts'
+
+/** A part of a segment, from its beginning on. */
+export type SegmentLength = { bytes: number; records: number }
+
+/** What an earlier process has written to a segment. */
+type LeftContent = {
+  written: SegmentLength
+  ended: SegmentLength
+  last: LoggedBlock | null
+  blockOne: Set<string>
+}
+
+const NOTHING: SegmentLength = { bytes: 0, records: 0 }
+
+/**
+ * The file of a segment that is not sealed. It has three lengths: the committed one, which readers may have; that of the blocks
+ * which have ended; and that of all events written. Each is at most the next.
+ */
+export class OpenSegment {
+  readonly number: number
+  /** Its first block. */
+  readonly first: bigint
+  readonly #disk: LogDisk
+  readonly #folder: string
+  readonly #path: string
+  readonly #file: LogFile
+  #written = NOTHING
+  #ended = NOTHING
+  #committedBytes = 0
+  #last: LoggedBlock | null = null
+  /** The hashes of the parts of block 1. */
+  #blockOne = new Set<string>()
+  #kind: 'sealed' | 'part' = 'sealed'
+  #isFull = false
+  #isDamaged = false
+  /** Whether the last flush has failed, or has not ended. */
+  #isFlushOpen = false
+
+  private constructor(disk: LogDisk, folder: string, number: number, first: bigint, file: LogFile) {
+    this.#disk = disk
+    this.#folder = folder
+    this.number = number
+    this.first = first
+    this.#path = pathOf(folder, number, first)
+    this.#file = file
+  }
+
+  /** Creates the file of a segment, which begins with a block. */
+  static create(disk: LogDisk, folder: string, number: number, first: bigint): OpenSegment {
+    return new OpenSegment(
+      disk,
+      folder,
+      number,
+      first,
+      createFile(disk, folder, number, first, () => {}),
+    )
+  }
+
+  /** Opens a segment of an earlier process. */
+  static reopen(
+    disk: LogDisk,
+    folder: string,
+    name: { number: number; first: bigint },
+    { written, ended, last, blockOne }: LeftContent,
+  ): OpenSegment {
+    const { number, first } = name
+    const file = disk.open(pathOf(folder, number, first))
+    const segment = new OpenSegment(disk, folder, number, first, file)
+    segment.#written = written
+    segment.#ended = ended
+    segment.#last = last
+    segment.#blockOne = blockOne
+    return segment
+  }
+
+  /** The last block that has ended; null before the first. */
+  get last(): LoggedBlock | null {
+    return this.#last
+  }
+
+  /** Whether nothing more is written to it. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  /** Bytes of the block that has begun and not ended. */
+  get openBytes(): number {
+    return this.#written.bytes - this.#ended.bytes
+  }
+
+  /** The end of the last block, if that is not committed. A block of which events are missing never is. */
+  get uncommittedEnd(): { bytes: number; last: LoggedBlock } | null {
+    const isUncommitted = this.#kind === 'sealed' && this.#committedBytes < this.#ended.bytes
+    return isUncommitted ? { bytes: this.#ended.bytes, last: this.#last! } : null
+  }
+
+  /** Whether a block that begins belongs to another segment. */
+  mustEndBefore({ height, hash }: LoggedBlock, mostBytes: number): boolean {
+    const last = this.#last
+    if (last === null) return height !== this.first
+    // Block 1 comes in two parts.
+    if (last.height === 1n && height === 1n) return this.#blockOne.has(hash)
+    if (height !== last.height + 1n) return true
+    return this.#ended.bytes >= mostBytes
+  }
+
+  // Writing
+
+  /** Writes events of the open block, in one call. */
+  append(events: readonly Buffer[]): void {
+    const pieces: Buffer[] = []
+    let { bytes, records } = this.#written
+    for (const event of events) {
+      pieces.push(headerOf(this.number, records, event.length), event)
+      bytes += RECORD_HEADER_BYTES + event.length
+      records++
+    }
+    this.#file.write(Buffer.concat(pieces, bytes - this.#written.bytes), this.#written.bytes)
+    this.#written = { bytes, records }
+  }
+
+  /** The open block has ended, and is whole. */
+  endBlock(block: LoggedBlock): void {
+    this.#ended = this.#written
+    this.#last = block
+    if (block.height === 1n) this.#blockOne.add(block.hash)
+  }
+
+  /** The open block, its only one, has ended with events missing. */
+  endAsPart(block: LoggedBlock): void {
+    this.#ended = this.#written
+    this.#last = block
+    this.#kind = 'part'
+    this.#isFull = true
+  }
+
+  /** Moves the open block, which has ended with events missing, to a segment of its own. */
+  splitOff(block: LoggedBlock, number: number): OpenSegment {
+    const { bytes, records } = this.#ended
+    const file = createFile(this.#disk, this.#folder, number, block.height, (part) =>
+      copyBytes(this.#file, bytes, this.#written.bytes, part, 0),
+    )
+    const part = new OpenSegment(this.#disk, this.#folder, number, block.height, file)
+    part.#written = { bytes: this.#written.bytes - bytes, records: this.#written.records - records }
+    part.endAsPart(block)
+    this.#written = this.#ended
+    return part
+  }
+
+  /** Takes back the open block. */
+  cutOpenBlock(): void {
+    this.#file.truncate(this.#ended.bytes)
+    this.#written = this.#ended
+  }
+
+  /** Nothing more is written: it may be sealed. */
+  fill(): void {
+    this.#isFull = true
+  }
+
+  /**
+   * The segment of an earlier process is damaged after its last block that can be read. The rest stays as it is: readers may have
+   * a part of it.
+   *
+   * @param unreadable the block to name the file by if none can be read; null if it has none
+   */
+  keepRest(unreadable: bigint | null): void {
+    this.#isDamaged = true
+    if (unreadable !== null) this.#last ??= { height: unreadable, timestamp: 0n, hash: '', isWhole: false }
+  }
+
+  /**
+   * Writes again what an earlier process has written after a length: if a flush of it has failed, only what is written again is
+   * flushed.
+   */
+  rewriteFrom(bytes: number): void {
+    copyBytes(this.#file, bytes, this.#written.bytes, this.#file, bytes)
+  }
+
+  /** Cuts off what follows the events that can be read. */
+  cutRest(): void {
+    this.#file.truncate(this.#written.bytes)
+  }
+
+  // Committing and sealing
+
+  /** Resolves once all that was written is on disk. After an error it may be called again. */
+  async flush(): Promise<void> {
+    // After a failed flush the system counts bytes and length as flushed, unless they are written again.
+    if (this.#isFlushOpen && !this.#isDamaged) {
+      this.rewriteFrom(this.#committedBytes)
+      this.cutRest()
+    }
+    this.#isFlushOpen = true
+    await this.#file.flush()
+    this.#isFlushOpen = false
+  }
+
+  /** The head names the bytes up to there. */
+  committed(bytes: number): void {
+    this.#committedBytes = bytes
+  }
+
+  /** Cuts off what follows the last block, unless that is damage, which stays. */
+  cutToSeal(): void {
+    if (!this.#isDamaged) this.cutOpenBlock()
+  }
+
+  /** Gives the file its last name, durably. After an error it may be called again. */
+  rename(): void {
+    const { number, first } = this
+    const last = this.#last!.height
+    const name = segmentName({ kind: this.#kind, number, first, last, isGzipped: false })
+    if (this.#disk.stat(this.#path) !== null) this.#disk.rename(this.#path, `${this.#folder}/${name}`)
+    this.#disk.flushFolder(this.#folder)
+  }
+
+  remove(): void {
+    this.#disk.remove(this.#path)
+  }
+
+  close(): void {
+    this.#file.close()
+  }
+}
+
+function pathOf(folder: string, number: number, first: bigint): string {
+  return `${folder}/${segmentName({ kind: 'open', number, first })}`
+}
+
+/** @param fill writes what the file holds from the start: a killed process leaves all of that, or no such file */
+function createFile(
+  disk: LogDisk,
+  folder: string,
+  number: number,
+  first: bigint,
+  fill: (file: LogFile) => void,
+): LogFile {
+  const path = pathOf(folder, number, first)
+  const file = disk.create(`${path}.new`)
+  fill(file)
+  disk.rename(`${path}.new`, path)
+  disk.flushFolder(folder)
+  return file
+}
+
+/** The header of a record: within a log, sequence numbers rise with the segment and the place in it. */
+function headerOf(segment: number, index: number, eventBytes: number): Buffer {
+  const header = Buffer.allocUnsafe(RECORD_HEADER_BYTES)
+  header.writeUInt32BE(eventBytes + 8, 0)
+  header.writeUInt32BE(segment, 4)
+  header.writeUInt32BE(index, 8)
+  return header
+}
+
+/** Copies bytes `from[start..end)`, as far as they are there, to an offset. */
+function copyBytes(from: LogFile, start: number, end: number, to: LogFile, offset: number): void {
+  for (let at = start; at < end; ) {
+    const piece = from.read(Math.min(PIECE_BYTES, end - at), at)
+    if (piece.length === 0) return
+    to.write(piece, offset + at - start)
+    at += piece.length
+  }
+}

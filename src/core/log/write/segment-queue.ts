@@ -1,0 +1,177 @@
+import type { EventCheck, LoggedBlock } from '../event-check.ts'
+import type { LogDisk } from '../log-disk.ts'
+import { type LogHead, type PendingUpgrade, writeHead } from '../log-head.ts'
+import type { DiskRetries } from './disk-retries.ts'
+import { OpenSegment } from './open-segment.ts'
+
+/** Reading from the core pauses while so many segments are not on disk. */
+const MAX_UNFLUSHED_SEGMENTS = 2
+
+type SegmentQueueOptions = {
+  disk: LogDisk
+  /** Folder of the event log. */
+  folder: string
+  retries: DiskRetries
+  /** Knows the chain of the log. */
+  check: EventCheck
+  /** The head with which the log begins; its number is that of the next segment. */
+  head: LogHead
+  listener: HeadListener
+}
+
+/** Who is told of heads. */
+export type HeadListener = {
+  /** The log has grown, or its head has changed: readers may have everything up to there. */
+  onHead(head: LogHead): void
+}
+
+/**
+ * The segments that are not sealed, in their order, and the head. Blocks that have ended are flushed, and only then named by the
+ * head; a full segment is flushed, renamed, and only then followed in the head by the next one.
+ */
+export class SegmentQueue {
+  readonly #options: SegmentQueueOptions
+  /** The last one is written to, unless it is full. */
+  readonly #segments: OpenSegment[] = []
+  #nextNumber: number
+  /** As it is on disk, or is being written there. */
+  #head: LogHead
+  #isHeadDue = false
+  #committing: Promise<void> | null = null
+
+  constructor(options: SegmentQueueOptions) {
+    this.#options = options
+    this.#head = options.head
+    this.#nextNumber = options.head.number
+  }
+
+  get head(): LogHead {
+    return this.#head
+  }
+
+  /** The segment that is written to; null if the next block begins one. */
+  get active(): OpenSegment | null {
+    const last = this.#segments.at(-1)
+    return last === undefined || last.isFull ? null : last
+  }
+
+  /** Resolves once nothing is left to commit; null if nothing is. */
+  get committing(): Promise<void> | null {
+    return this.#committing
+  }
+
+  /** Whether the disk is so slow that reading must pause. */
+  get isBehind(): boolean {
+    return this.#segments.length >= MAX_UNFLUSHED_SEGMENTS
+  }
+
+  /** Takes the segments that an earlier process has left, to be committed with a head that says so. */
+  takeLeft(left: readonly OpenSegment[]): void {
+    this.#segments.push(...left)
+    this.#head = { ...this.#head, number: this.active?.number ?? this.#head.number }
+    this.#isHeadDue = true
+  }
+
+  /** Creates the segment that begins with a block, and is written to from now on. The one before it is full. */
+  beginSegment(block: LoggedBlock): void {
+    const { disk, folder } = this.#options
+    if (this.active !== null) {
+      this.active.fill()
+      this.commit()
+    }
+    this.#add(OpenSegment.create(disk, folder, this.#nextNumber, block.height))
+  }
+
+  /** Gives the open block, which has ended with events missing, a segment of its own. */
+  setApart(block: LoggedBlock): void {
+    const active = this.active!
+    if (active.last === null) active.endAsPart(block)
+    else {
+      this.#add(active.splitOff(block, this.#nextNumber))
+      active.fill()
+    }
+    this.commit()
+  }
+
+  /** Has the upgrade in the next head. */
+  announce(upgrade: PendingUpgrade): void {
+    if (this.#head.upgrade?.height === upgrade.height) return
+    this.#head = { ...this.#head, upgrade }
+    this.#isHeadDue = true
+    this.commit()
+  }
+
+  /** Commits in the background what has ended, and seals what is full. */
+  commit(): void {
+    this.#committing ??= this.#commitAll()
+      .catch((error: Error) => this.#options.retries.fail(error))
+      .finally(() => {
+        this.#committing = null
+      })
+  }
+
+  /** Nothing more is written. */
+  close(): void {
+    for (const segment of this.#segments.splice(0)) segment.close()
+  }
+
+  #add(segment: OpenSegment): void {
+    this.#segments.push(segment)
+    this.#nextNumber = segment.number + 1
+  }
+
+  async #commitAll(): Promise<void> {
+    for (;;) {
+      const segment = this.#segments[0]
+      const end = segment?.uncommittedEnd ?? null
+      if (end !== null) await this.#commitBlocks(segment!, end)
+      else if (segment?.isFull) {
+        await this.#seal(segment)
+        this.#segments.shift()
+      } else if (this.#isHeadDue) await this.#setHead(this.#head)
+      else return
+    }
+  }
+
+  async #commitBlocks(
+    segment: OpenSegment,
+    { bytes, last }: { bytes: number; last: LoggedBlock },
+  ): Promise<void> {
+    await this.#options.retries.do(() => segment.flush())
+    const { upgrade } = this.#head
+    await this.#setHead({
+      chainId: this.#options.check.pinned?.id ?? null,
+      number: segment.number,
+      first: segment.first,
+      last: last.height,
+      bytes,
+      time: last.timestamp,
+      upgrade: upgrade === null || last.height > upgrade.height ? null : upgrade,
+    })
+    segment.committed(bytes)
+  }
+
+  async #seal(segment: OpenSegment): Promise<void> {
+    const { retries } = this.#options
+    if (segment.last === null) {
+      segment.close()
+      await retries.do(() => segment.remove())
+      return
+    }
+    await retries.do(() => segment.cutToSeal())
+    await retries.do(() => segment.flush())
+    await retries.do(() => segment.rename())
+    segment.close()
+    const next = this.#segments[1]?.number ?? this.#nextNumber
+    await this.#setHead({ ...this.#head, number: next, first: null, last: null, bytes: 0 })
+  }
+
+  /** Writes the head, and tells the readers. An upgrade that is announced meanwhile makes another one due. */
+  async #setHead(head: LogHead): Promise<void> {
+    const { disk, folder, retries, listener } = this.#options
+    this.#isHeadDue = false
+    this.#head = head
+    await retries.do(() => writeHead(disk, folder, this.#head))
+    listener.onHead(this.#head)
+  }
+}

@@ -1,0 +1,77 @@
+// What keeps the committer from committing, and what an operator can do about it.
+import type { Logger } from 'pino'
+import { ChainError, GapError } from '#core/blocks/block'
+import type { LogReader } from '#core/log/read/log-reader'
+import { EventStreamError } from '#core/records/record-position'
+import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
+import { SeveralChainsError } from './one-chain.ts'
+
+type CommitFailureOptions = {
+  /** Knows which blocks cannot be read, and why. */
+  reader: LogReader
+  log: Logger
+  /** Aborted at the end: nothing fails any more. */
+  signal: AbortSignal
+  /** The failure has changed. */
+  onChange: () => void
+}
+
+/** The present failure of a committer: the log has it once, the state as long as it lasts. */
+export class CommitFailure {
+  readonly #options: CommitFailureOptions
+  #message: string | null = null
+
+  constructor(options: CommitFailureOptions) {
+    this.#options = options
+  }
+
+  /** Public; null without a failure. */
+  get message(): string | null {
+    return this.#message
+  }
+
+  /** Does work, whose faults are the failure. They are thrown on. */
+  async reporting<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (thrown) {
+      // A reader's fault, of which the cause is known.
+      const { cause } = thrown as Error
+      const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
+      const isExpected = error instanceof StoreError || error instanceof EventStreamError
+      if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError))
+        this.set(
+          `${error.message}${this.#remedyOf(error)}`,
+          error instanceof SeveralChainsError ? error.withFolders : undefined,
+        )
+      throw error
+    }
+  }
+
+  /** @param logged what the log says instead of the message, which is public */
+  set(message: string, logged = message): void {
+    if (this.#message !== message) this.#options.log.error(`live ingestion: ${logged}`)
+    this.#message = message
+    this.#options.onChange()
+  }
+
+  /** Something was committed, or may be. */
+  clear(): void {
+    if (this.#message === null) return
+    this.#options.log.info('live ingestion: resumed')
+    this.#message = null
+    this.#options.onChange()
+  }
+
+  /** What an operator can do about events that cannot be ingested, added to the error's message. */
+  #remedyOf(error: Error): string {
+    if (error instanceof GapError) {
+      const reason = this.#options.reader.segments.reasonFor(error.from)
+      const because = reason === null ? '' : `. Events of block ${error.from} cannot be read: ${reason}`
+      return `${because}. To do without them: lyra gap accept ${error.from} ${error.to}`
+    }
+    if (error instanceof ChainError)
+      return '. The event log has events of that chain: give each chain its own --event-log, too'
+    return ''
+  }
+}

@@ -1,0 +1,144 @@
+// How far a forwarder is: which block it passes on next, and which ones its receiver is missing.
+import type { Logger } from 'pino'
+import { describeBlocks, type HeightRange } from '#core/domain/height-ranges'
+import { NODE_DISK } from '#core/log/log-disk'
+import type { PendingUpgrade } from '#core/log/log-head'
+import type { CompleteBlock } from '#core/log/read/complete-blocks'
+import { bytesAfter, firstBefore } from '#core/log/read/log-bytes'
+import type { LogReader } from '#core/log/read/log-reader'
+import { type ReaderFile, writeReader } from '#core/log/reader-files'
+import { ConnectionError } from './dial-pair.ts'
+import type { ForwardState } from './forward-state.ts'
+import { registerForwarder } from './register-forwarder.ts'
+
+/** A block that is missing in the logs has ended the connection. */
+export class MissingBlockError extends ConnectionError {
+  override name = 'MissingBlockError'
+}
+
+type ForwardProgressOptions = {
+  /** The forwarder's name among the readers of the logs. */
+  name: string
+  /** Bytes of blocks that are passed on again at most, in case the receiver has lost them. */
+  repeatBytes: number
+  /** The receiver's, for the log. */
+  address: string
+  log: Logger
+}
+
+/** The part of the state that tells how far forwarding is. */
+type ProgressState = Pick<ForwardState, 'height' | 'lagBytes' | 'lagBlocks' | 'lagSeconds' | 'missingBlocks'>
+
+/**
+ * What a forwarder has passed on of the blocks of event logs. It notes that in every log, so that another process can go on, and
+ * a core in a protocol upgrade learns whether the receiver is ready.
+ */
+export class ForwardProgress {
+  readonly #reader: LogReader
+  readonly #options: ForwardProgressOptions
+  /** What the logs know of this reader. */
+  #file: ReaderFile
+  /** Blocks that were passed over since the logs do not have them, whole; null if none are missing. */
+  #missing: HeightRange | null = null
+  /** With which block connections begin until it is passed on; null: chosen by what was passed on. */
+  #resumeAt: bigint | null = null
+  /** The end of the last block that was passed on; null if that was in an earlier process. */
+  #place: CompleteBlock['place'] | null = null
+
+  constructor(reader: LogReader, options: ForwardProgressOptions) {
+    this.#reader = reader
+    this.#options = options
+    this.#file = registerForwarder(reader, options.name, options.repeatBytes)
+  }
+
+  /** The block with which a connection begins; null while no log has any. */
+  firstHeight(): bigint | null {
+    if (this.#resumeAt !== null) return this.#resumeAt
+    const { height, isClean } = this.#file
+    if (height === null) return this.#reader.segments.lowest({ wantsWhole: true })
+    return isClean ? height + 1n : firstBefore(this.#reader.segments, height, this.#options.repeatBytes)
+  }
+
+  /** A block was passed on. */
+  passed({ height, timestamp, place }: CompleteBlock): void {
+    if (this.#resumeAt !== null && height >= this.#resumeAt) this.#resumeAt = null
+    if (this.#file.height !== null && height < this.#file.height) return
+    this.#file = { ...this.#file, height, time: timestamp }
+    this.#place = place
+  }
+
+  /**
+   * Passes over a block that is missing, whole, although later ones are there: connections then begin after it.
+   *
+   * @throws {MissingBlockError} if it is.
+   */
+  passOver(next: bigint): void {
+    const gap = this.#reader.gaps.at(next, { wantsWhole: true })
+    if (gap === null) return
+    this.#resumeAt = gap.to + 1n
+    // What was passed on before is only not repeated.
+    const { height } = this.#file
+    const from = height !== null && height >= gap.from ? height + 1n : gap.from
+    if (from <= gap.to) this.#miss({ from, to: gap.to }, this.#resumeAt)
+    throw new MissingBlockError(`block ${gap.from} is missing; the next connection begins after it`)
+  }
+
+  /** Has connections begin with blocks that were passed over, if they have arrived; returns whether they have. */
+  resumeWithArrived(): boolean {
+    const missing = this.#missing
+    const { segments } = this.#reader
+    if (missing === null || segments.find(missing.from, { wantsWhole: true }) === null) return false
+    this.#missing = null
+    this.#resumeAt = firstBefore(segments, missing.from, this.#options.repeatBytes)
+    return true
+  }
+
+  /** The upgrade that the core waits in, unless the receiver is ready for it. */
+  pendingUpgrade(): PendingUpgrade | null {
+    const pending = this.#reader.logs.flatMap(({ head }) => head?.upgrade ?? [])
+    return pending.find(({ height }) => height !== this.#file.upgrade) ?? null
+  }
+
+  /** Notes that the receiver is ready for the upgrade after a block; returns false if no core waits in that. */
+  noteReady(height: bigint): boolean {
+    if (!this.#reader.logs.some(({ head }) => head?.upgrade?.height === height)) return false
+    this.note({ upgrade: height })
+    return true
+  }
+
+  /** Notes in every log how far this reader has come. */
+  note(changed: Partial<Pick<ReaderFile, 'isClean' | 'upgrade'>> = {}): void {
+    this.#file = { ...this.#file, ...changed }
+    for (const { name } of this.#reader.logs) {
+      // It then says less than is true: more is sent again.
+      writeReader(NODE_DISK, name, this.#file).catch(() => {})
+    }
+  }
+
+  get state(): ProgressState {
+    const { logs, segments } = this.#reader
+    const { height, time } = this.#file
+    const highest = segments.highest()
+    const isBehind = highest !== null && (height === null || highest > height)
+    const since = height ?? (highest === null ? 0n : segments.lowest()! - 1n)
+    const newest = logs.flatMap(({ head }) => head?.time ?? []).reduce((a, b) => (b > a ? b : a), 0n)
+    const missing = this.#missing
+    return {
+      height: height === null ? null : `${height}`,
+      lagBytes: bytesAfter(logs, height, this.#place),
+      lagBlocks: isBehind ? Number(highest - since) : 0,
+      lagSeconds: isBehind && time !== null ? Math.max(0, Number(newest - time) / 1e9) : 0,
+      missingBlocks: missing === null ? null : { from: `${missing.from}`, to: `${missing.to}` },
+    }
+  }
+
+  #miss(missing: HeightRange, next: bigint): void {
+    const { log, address } = this.#options
+    if (this.#missing?.to !== missing.to) {
+      log.error(
+        `forwarding: ${describeBlocks(missing)} missing in the event log for ${address}: it must get them from another source, or from the core restarted from a snapshot before block ${missing.from}. Forwarding continues with block ${next}`,
+      )
+    }
+    this.#missing = { from: this.#missing?.from ?? missing.from, to: missing.to }
+  }
+}

@@ -1,0 +1,34 @@
+// A log that goes on holds up the store while another one may still get the next block: that is named once it lasts.
+import type { LogReader } from '#core/log/read/log-reader'
+
+/** Once one log has waited for another one so long, that is named, milliseconds. */
+const LONG_WAIT_MS = 10_000
+
+/** Measures how long the next block is waited for in a log although another log has a later one. */
+export class LogWait {
+  readonly #reader: LogReader
+  /** Null while none is waited for. */
+  #since: number | null = null
+
+  constructor(reader: LogReader) {
+    this.#reader = reader
+  }
+
+  /**
+   * For which log the next block is waited for, once that lasts; null if for none.
+   *
+   * @param next the block after the store's last one; null if it has none
+   */
+  describe(next: bigint | null): string | null {
+    const { segments, gaps } = this.#reader
+    const [log] = next === null || segments.find(next) !== null ? [] : gaps.waitsFor(next)
+    const later = log === undefined ? null : gaps.laterIn(next!)
+    if (later === null) {
+      this.#since = null
+      return null
+    }
+    this.#since ??= performance.now()
+    if (performance.now() - this.#since < LONG_WAIT_MS) return null
+    return `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
+  }
+}

@@ -1,0 +1,36 @@
+// Which receivers of followed event logs have ended, or hang.
+import type { Logger } from 'pino'
+import type { LogSource } from '#core/log/read/log-source'
+import { silenceOf } from './logs-state.ts'
+
+/** The receivers of which nothing is heard. One that runs is enough: a block is taken from any log. */
+export class SilentReceivers {
+  readonly #logs: readonly LogSource[]
+  readonly #log: Logger
+  /** The logs of which it was said that their receivers are silent. */
+  readonly #named = new Set<string>()
+
+  constructor(logs: readonly LogSource[], log: Logger) {
+    this.#logs = logs
+    this.#log = log
+  }
+
+  /** Why nothing is heard of any receiver; null while one goes on. */
+  get silence(): string | null {
+    const silences = this.#logs.map((log, index) => silenceOf(log, index + 1))
+    return silences.includes(null) ? null : (silences[0] ?? null)
+  }
+
+  /** Logs once that a receiver is silent although others go on: `/ready` does not show it. */
+  warn(): void {
+    const isAnyHeard = this.silence === null
+    for (const [index, log] of this.#logs.entries()) {
+      const silence = isAnyHeard ? silenceOf(log, index + 1) : null
+      if (silence === null) this.#named.delete(log.name)
+      else if (!this.#named.has(log.name)) {
+        this.#named.add(log.name)
+        this.#log.warn(`${log.name}: ${silence}; blocks are taken from the other logs`)
+      }
+    }
+  }
+}
