@@ -76,7 +76,7 @@ function recordingDisk(calls: string[]): LogDisk {
     },
     flushFolder: (folder) => {
       calls.push('flush folder')
-      NODE_DISK.flushFolder(folder)
+      return NODE_DISK.flushFolder(folder)
     },
   }
 }
@@ -147,16 +147,34 @@ describe('An event log', () => {
       // The segment of block 1 is full, and block 2 begins one.
       'truncate 0000000001-1.bevt.open.new',
       'rename to 0000000002-2.bevt.open',
-      'flush folder',
       'flush 0000000001-1.bevt.open.new',
       'rename to 0000000001-1-1.bevt',
       'flush folder',
       'truncate head.json.new',
       ...headIsWritten,
       'flush 0000000002-2.bevt.open.new',
+      // Its name.
+      'flush folder',
       'truncate head.json.new',
       ...headIsWritten,
     ])
+  })
+
+  test('takes events while names are being flushed, which takes seconds on a busy disk', async (t) => {
+    const folder = temporaryFolder(t)
+    let isBusy = false
+    const free = Promise.withResolvers<void>()
+    const flushFolder = (folder: string) => (isBusy ? free.promise : NODE_DISK.flushFolder(folder))
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, flushFolder } })
+    await writer.settled()
+    isBusy = true
+    for (const event of eventsOf(markedBlocks(1, 3))) writer.take(event)
+    assert.equal(writer.write(), null)
+    assert.equal(statSync(join(folder, '0000000001-1.bevt.open')).size, fileOf(...markedBlocks(1, 3)).length)
+    assert.equal(writer.head.last, null)
+    free.resolve()
+    await writer.close()
+    assert.equal(writer.head.last, 3n)
   })
 
   for (const isIntact of [true, false])

@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /** Errors of systems that cannot flush a folder, or not one that this user may only write to. */
@@ -23,6 +24,23 @@ export function flushFolder(path: string): void {
   }
 }
 
+/** As {@link flushFolder}; the thread goes on meanwhile. */
+export async function flushFolderMeanwhile(path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  try {
+    const handle = await open(path, 'r')
+    try {
+      await handle.sync()
+    } catch (error) {
+      throw explainFlushError(path, error)
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (!CANNOT_FLUSH.includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
+}
+
 /** Creates a folder and its missing parents, and waits until their names are on disk. */
 export function makeFolder(path: string, mode?: number): void {
   const first = mkdirSync(path, { recursive: true, ...(mode === undefined ? {} : { mode }) })
@@ -36,14 +54,18 @@ function flush(path: string, flags: string): void {
   try {
     fsyncSync(descriptor)
   } catch (error) {
-    // The system names the operation, not the file.
-    const { code, syscall, message } = error as NodeJS.ErrnoException
-    const explained = new Error(
-      `${path}: cannot be written to disk (${message}); check for a full or failing disk`,
-      { cause: error },
-    )
-    throw Object.assign(explained, { code, syscall })
+    throw explainFlushError(path, error)
   } finally {
     closeSync(descriptor)
   }
+}
+
+/** An error of flushing, whose message names the file: the system's names the operation only. */
+function explainFlushError(path: string, error: unknown): Error {
+  const { code, syscall, message } = error as NodeJS.ErrnoException
+  const explained = new Error(
+    `${path}: cannot be written to disk (${message}); check for a full or failing disk`,
+    { cause: error },
+  )
+  return Object.assign(explained, { code, syscall })
 }

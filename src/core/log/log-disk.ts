@@ -15,7 +15,7 @@ import {
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { flushFolder } from '../concurrency/flush.ts'
+import { flushFolderMeanwhile } from '../concurrency/flush.ts'
 
 const flushData = promisify(fdatasync)
 
@@ -57,8 +57,8 @@ export type LogDisk = {
   rename(from: string, to: string): void
   /** Deletes a file, if it is there. */
   remove(path: string): void
-  /** Waits until the names in a folder are on disk. */
-  flushFolder(folder: string): void
+  /** Resolves once the names in a folder are on disk. */
+  flushFolder(folder: string): Promise<void>
   /** The bytes of the file system of a folder, and how many are free. */
   space(folder: string): { freeBytes: number; totalBytes: number }
   /** Waits until a full disk may have space again, or one that failed may work. */
@@ -78,7 +78,7 @@ export const NODE_DISK: LogDisk = {
   open: (path) => fileOf(openSync(path, 'r+')),
   rename: renameSync,
   remove: (path) => rmSync(path, { force: true }),
-  flushFolder,
+  flushFolder: flushFolderMeanwhile,
   space: (folder) => {
     const { bavail, blocks, bsize } = statfsSync(folder)
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
@@ -156,5 +156,5 @@ export async function replaceFile(
     file.close()
   }
   disk.rename(`${path}.new`, path)
-  if (isFlushed) disk.flushFolder(folder)
+  if (isFlushed) await disk.flushFolder(folder)
 }

@@ -39,7 +39,7 @@ export async function openLeftSegments(left: LeftLog): Promise<LeftSegments> {
     segments.push(opened.segment)
     part = opened.part
   }
-  disk.flushFolder(folder)
+  await disk.flushFolder(folder)
   return { segments, part }
 }
 

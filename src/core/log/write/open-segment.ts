@@ -40,6 +40,8 @@ export class OpenSegment {
   #isDamaged = false
   /** Whether the last flush has failed, or has not ended. */
   #isFlushOpen = false
+  /** Whether the file's name is on disk. */
+  #isNameFlushed = false
 
   private constructor(disk: LogDisk, folder: string, number: number, first: bigint, file: LogFile) {
     this.#disk = disk
@@ -189,7 +191,7 @@ export class OpenSegment {
 
   // Committing and sealing
 
-  /** Resolves once all that was written is on disk. After an error it may be called again. */
+  /** Resolves once all that was written, and the file's name, are on disk. After an error it may be called again. */
   async flush(): Promise<void> {
     // After a failed flush the system counts bytes and length as flushed, unless they are written again.
     if (this.#isFlushOpen && !this.#isDamaged) {
@@ -199,6 +201,9 @@ export class OpenSegment {
     this.#isFlushOpen = true
     await this.#file.flush()
     this.#isFlushOpen = false
+    if (this.#isNameFlushed) return
+    await this.#disk.flushFolder(this.#folder)
+    this.#isNameFlushed = true
   }
 
   /** The head names the bytes up to there. */
@@ -212,12 +217,12 @@ export class OpenSegment {
   }
 
   /** Gives the file its last name, durably. After an error it may be called again. */
-  rename(): void {
+  async rename(): Promise<void> {
     const { number, first } = this
     const last = this.#last!.height
     const name = segmentName({ kind: this.#kind, number, first, last, isGzipped: false })
     if (this.#disk.stat(this.#path) !== null) this.#disk.rename(this.#path, `${this.#folder}/${name}`)
-    this.#disk.flushFolder(this.#folder)
+    await this.#disk.flushFolder(this.#folder)
   }
 
   remove(): void {
@@ -245,7 +250,6 @@ function createFile(
   const file = disk.create(`${path}.new`)
   fill(file)
   disk.rename(`${path}.new`, path)
-  disk.flushFolder(folder)
   return file
 }
 
