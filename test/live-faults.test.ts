@@ -111,7 +111,8 @@ for (const kind of ANY_STORE_KIND) {
     disk.resize(64 * MB)
     await ended(program)
     // The core may have been cut off within a block: it sends that again, as after a disk fault nothing of it counts.
-    let sent = full.core.socket.bytesWritten - HANDSHAKE.length
+    const { bytesWritten, writableLength } = full.core.socket
+    let sent = bytesWritten - writableLength - HANDSHAKE.length
     const left = blocks.filter((events) => {
       // A message on the wire has its length in 8 bytes before it.
       for (const event of events) sent -= 8 + event.length

@@ -191,7 +191,7 @@ describe("the core's connection", () => {
       },
     )
     t.after(() => socket.close())
-    return { port: socket.port, close: () => socket.close(), heard }
+    return { port: socket.port, socket, close: () => socket.close(), heard }
   }
 
   test('is not taken by clients that only connect, however many', async (t) => {
@@ -214,6 +214,25 @@ describe("the core's connection", () => {
     // The kernel connects and takes the bytes; the server has not run meanwhile.
     await new Promise((resolve) => core.once('connect', () => void close().then(resolve)))
     assert.deepEqual(heard.messages, ['a'])
+  })
+
+  test('is read on at a stop once a pause is over, as long as without one', async (t) => {
+    const { port, socket, heard, close } = await listen(t)
+    const core = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    core.write(HANDSHAKE)
+    core.resume()
+    await until(() => heard.connected === 1, 'the connection')
+    socket.pause()
+    const closed = close()
+    await sleep(1_900)
+    socket.resume()
+    for (let sent = 0; sent < 10; sent++) {
+      core.write(Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]), Buffer.from('a')]))
+      await sleep(50)
+    }
+    core.end()
+    await closed
+    assert.equal(heard.messages.length, 10)
   })
 
   test('is lost by a silent client when another one connects, but not by a sender', {

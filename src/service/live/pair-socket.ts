@@ -10,8 +10,11 @@ import { messageOf } from './pair-protocol.ts'
 /** A core that is silent for so long is replaced by another one that connects. */
 const SILENCE_MS = 10_000
 
-/** How long a core may take to end its side of a connection that this side has ended. */
+/** How long a core may take to end its side of a connection that this side has ended, while that is read. */
 const CLOSE_TIMEOUT_MS = 2_000
+
+/** How often that is looked at. */
+const CLOSE_CHECK_MS = 100
 
 /** Rounds of the event loop until an accepted connection reaches the program and its first bytes are read. */
 const ROUNDS_TO_READ = 3
@@ -90,6 +93,8 @@ class CoreSocket implements PairSocket {
   /** Those that have not, the oldest first. */
   readonly #handshaking = new Set<CoreConnection>()
   #isPaused = false
+  /** When reading began, or went on after a pause. */
+  #readingSince = 0
 
   constructor(allowed: AllowList, silenceMs: number, listener: PairListener) {
     this.#allowed = allowed
@@ -113,6 +118,7 @@ class CoreSocket implements PairSocket {
 
   resume(): void {
     this.#isPaused = false
+    this.#readingSince = performance.now()
     if (this.#core === null) return
     this.#core.lastEventAt = performance.now()
     this.#core.socket.resume()
@@ -133,9 +139,11 @@ class CoreSocket implements PairSocket {
       const { socket } = this.#core
       // The core then ends its side, too; events sent before are still read, once reading is no longer paused.
       socket.end()
+      const endedAt = performance.now()
       const timer = setInterval(() => {
-        if (!this.#isPaused) socket.destroy()
-      }, CLOSE_TIMEOUT_MS)
+        const readSince = Math.max(endedAt, this.#readingSince)
+        if (!this.#isPaused && performance.now() - readSince >= CLOSE_TIMEOUT_MS) socket.destroy()
+      }, CLOSE_CHECK_MS)
       socket.once('close', () => clearInterval(timer))
     }
     await closed
