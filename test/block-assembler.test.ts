@@ -357,6 +357,16 @@ const CASES: Record<string, Case> = {
     blocks: ['2:'],
     counts: { outsideBlocks: 1 },
   },
+  'an id of a much longer height is another height': {
+    stream: [
+      block(2, '', open),
+      stray('70000000-123'),
+      stray('18446744073709551615-999999999'),
+      ...endOf(2, 2),
+    ],
+    blocks: ['2:'],
+    counts: { outsideBlocks: 2 },
+  },
   'an invalid event is left out and counted': {
     stream: [block(2, 'a', { events: [checkpoint({ hash: 'a' }), INVALID(), checkpoint({ hash: 'b' })] })],
     blocks: ['2: 2=a 4=b'],

@@ -7,9 +7,12 @@ import { pipeline } from 'node:stream/promises'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import type { Coverage } from '#core/domain/coverage'
+import { createBatch } from '#core/model/batch'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { explainPostgresError } from '#core/store/postgres/errors'
 import { readCoverage, readStoreHead } from '#core/store/queries/coverage'
+import { readStore } from '#core/store/read-store'
 import { TABLES } from '#core/store/schema/tables'
 import { generateRecords } from '#tools/generate/generate'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -332,6 +335,35 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     await second.printed('ingestion ended')
     await end(second)
     assert.deepEqual(await digestStore(name), expected)
+  })
+
+  test('a writer that has lost its place notices any blocks that another one has added meanwhile', async () => {
+    const coverage = (first: bigint, height: bigint, gaps: Coverage['gaps'] = []): Coverage => {
+      const rest = { firstTimestamp: null, blockOne: null, timestamp: 1n, since: [], imported: [] }
+      return { chainId: 'chain', first, began: 10n, height, gaps, ...rest }
+    }
+    const gap = { from: 11n, to: 11n, kind: 'missing', start: null, end: null } as const
+    const before = coverage(10n, 12n, [gap])
+    for (const added of [coverage(10n, 13n, [gap]), coverage(5n, 12n, [gap]), coverage(10n, 12n)]) {
+      const name = store()
+      const opened = openStore(name)
+      await opened.migrate(() => {})
+      const first = await opened.openWriter()
+      await first.coverage()
+      await first.commit(createBatch(), before)
+      await query(
+        server.url,
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lyra'`,
+      )
+      const second = await opened.openWriter()
+      await second.coverage()
+      await second.commit(createBatch(), added)
+      await second.close()
+      await assert.rejects(first.commit(createBatch(), coverage(10n, 14n, [gap])), /another writer took over/)
+      await first.close()
+      const { first: lowest, height, gaps } = (await readStore(opened, readCoverage))!
+      assert.deepEqual([lowest, height, gaps.length], [added.first, added.height, added.gaps.length])
+    }
   })
 
   test('a database unreachable at the start is reported in one line, without its password', async (t) => {

@@ -26,7 +26,10 @@ export type OpenBlock = {
 /** The most digits of an index. */
 const MAX_INDEX_DIGITS = 9
 
-const EVENT_ID = /^\d+-\d+$/
+/** An id with the longest height there can be. */
+const MAX_ID_LENGTH = 20 + 1 + MAX_INDEX_DIGITS
+
+const EVENT_ID = /^\d+-\d{1,9}$/
 
 /**
  * The index in an event's id, `<height>-<index>`; null if the height is not that of the block.
@@ -41,8 +44,8 @@ export function indexInBlock(
 ): number | null {
   const { bytes, idStart, idEnd } = envelope
   const digits = idStart + idPrefix.length
-  const isShort = idEnd - digits <= MAX_INDEX_DIGITS
-  if (digits < idEnd && isShort && beginsWith(bytes, idStart, idPrefix)) {
+  const isIndex = digits < idEnd && idEnd - digits <= MAX_INDEX_DIGITS
+  if (isIndex && beginsWith(bytes, idStart, idPrefix)) {
     let index = 0
     for (let at = digits; at < idEnd; at++) {
       const digit = bytes[at]! - 0x30
@@ -51,8 +54,8 @@ export function indexInBlock(
     }
     return index
   }
-  const id = bytes.toString('latin1', idStart, idEnd)
-  if (isShort && EVENT_ID.test(id)) return null
+  const isShort = idEnd - idStart <= MAX_ID_LENGTH
+  if (isShort && EVENT_ID.test(bytes.toString('latin1', idStart, idEnd))) return null
   throw otherIdForm(envelope, position)
 }
 

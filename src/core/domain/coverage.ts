@@ -50,6 +50,31 @@ export type Coverage = {
   imported: readonly ImportedRange[]
 }
 
+/** Whether two coverages are of the same blocks. Null is that of an empty store. */
+export function haveSameBlocks(one: Coverage | null, other: Coverage | null): boolean {
+  if (one === null || other === null) return one === other
+  return (
+    one.chainId === other.chainId &&
+    one.first === other.first &&
+    one.height === other.height &&
+    areSame(one.gaps, other.gaps, (a, b) => a.kind === b.kind) &&
+    areSame(one.imported, other.imported, (a, b) => a.lacks === b.lacks)
+  )
+}
+
+function areSame<Range extends HeightRange>(
+  ones: readonly Range[],
+  others: readonly Range[],
+  isAlike: (a: Range, b: Range) => boolean,
+): boolean {
+  if (ones === others) return true
+  if (ones.length !== others.length) return false
+  return ones.every((one, at) => {
+    const other = others[at]!
+    return one.from === other.from && one.to === other.to && isAlike(one, other)
+  })
+}
+
 /** The parts of a coverage that change with every block. */
 export type CoverageEnds = Omit<Coverage, 'chainId' | 'gaps' | 'imported'>
 

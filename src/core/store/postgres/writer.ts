@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
-import type { Coverage } from '../../domain/coverage.ts'
+import { type Coverage, haveSameBlocks } from '../../domain/coverage.ts'
 import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
 import { SeriesBuilder } from '../charts/series-builder.ts'
@@ -184,7 +184,7 @@ class PostgresWriter implements Writer {
     await sendPostgresMutation(client, mutation, { isDistributed, gained, unanswered })
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit has succeeded. Writing the same again is harmless.
-    if (before !== undefined && stored?.height !== before?.height && stored?.height !== coverage.height) {
+    if (before !== undefined && !haveSameBlocks(stored, before) && !haveSameBlocks(stored, coverage)) {
       await client.query('rollback')
       throw new StoreError(
         `${this.#address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
