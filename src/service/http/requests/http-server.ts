@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http'
 /** Bytes of request line and headers together. */
 const MAX_HEADER_BYTES = 16 * 1024
 
-/** A connection on which no byte is sent or received for this long is closed: the client does not read its answer. */
+/** A connection on which no byte of an answer is sent for this long is closed: the client does not read it. */
 const IDLE_CONNECTION_MS = 30_000
 
-/** How long a connection may be idle between two requests, within {@link IDLE_CONNECTION_MS}. */
+/** How long a connection may be idle between two requests. */
 const KEEP_ALIVE_MS = 72_000
 
 /** How long a client may take to send its headers, and its whole request. */
