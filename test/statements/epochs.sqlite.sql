@@ -2,7 +2,7 @@ select case count(*) when 0 then null else cast(
 concat('                                                                ', '{"node":{"epoch":"', group_concat(middle, '"},{"node":{"epoch":"'), '"}')
 as blob) end, count(*)
 from (select middle
-from (select epoch, concat(epoch, '"', case when start_timestamp is null then '' else concat(',"start":', '"', start_timestamp, '"') end, case when expiry_timestamp is null then '' else concat(',"expiry":', '"', expiry_timestamp, '"') end, case when end_timestamp is null then '' else concat(',"end":', '"', end_timestamp, '"') end, case when end_block is null then '' else concat(',"endBlock":', '"', end_block, '"') end, '},"cursor":"e', epoch) as middle
+from (select epoch, concat(epoch, '"', case when start_timestamp is null then '' else concat(',"start":', '"', start_timestamp, '"') end, case when expiry_timestamp is null then '' else concat(',"expiry":', '"', expiry_timestamp, '"') end, case when end_timestamp is null then '' else concat(',"end":', '"', end_timestamp, '"') end, case when end_block is null then '' else concat(',"endBlock":', '"', end_block, '"') end, '},"cursor":"o', epoch) as middle
 from (select epochs.epoch as epoch, case
 when (ends.height, ends.event_index) > (epochs.height, epochs.event_index)
 then coalesce(ends.start_timestamp, epochs.start_timestamp)

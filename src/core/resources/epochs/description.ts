@@ -16,7 +16,7 @@ export const epochs = defineResource({
   meaning: 'An epoch of the network. Times that no event has set are absent.',
   path: '/api/v2/epochs',
   tag: 9,
-  cursor: 'e',
+  cursor: 'o',
   key: [{ column: 'epoch', type: 'uint64' }],
   storage: {
     table: 'epoch_rows',
