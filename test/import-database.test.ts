@@ -163,6 +163,7 @@ describeOn(STORE_KINDS, 'databases', (kind) => {
       [
         ['checkpoints', 'no table checkpoints'],
         ['fundingPayments', 'no table funding_payment'],
+        ['epochs', 'no table epochs'],
         ['liquidityProviderHistory', 'no table epochs'],
         ['paidLiquidityFees', 'no table paid_liquidity_fees'],
         ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
@@ -175,6 +176,7 @@ describeOn(STORE_KINDS, 'databases', (kind) => {
       [
         [
           'checkpoints',
+          'epochs',
           'fundingPayments',
           'instrumentTerms',
           'instruments',

@@ -133,6 +133,7 @@ describeOn(STORE_KINDS, 'imports of recordings', (kind) => {
       const { report } = await importWhole(store, await loadReferenceTables(t, server, path))
       const [{ to, lacks }] = report.imported as [ImportedText]
       assert.deepEqual(lacks, [
+        'epochs',
         'fundingPayments',
         ...(tables.length > 0 ? ['instrumentTerms', 'instruments'] : []),
         'liquidityProviderHistory',

@@ -76,8 +76,8 @@ const STREAMS = RESOURCES.flatMap((resource) => {
 const byPlace = ({ storage }: Resource): RegExp =>
   storage.hasBlockSpans ? /\bfunding_period_block_spans_by_blocks\b/ : /_by_height\b/
 
-/** Of these tables there are a few rows for each market. */
-const SHORT = /^(?:instruments|instrument_terms|assets|markets|stream|gaps|imported|since)$/
+/** Of these tables there are a few rows for each market, or one for each day. */
+const SHORT = /^(?:instruments|instrument_terms|assets|markets|stream|gaps|imported|since|epochs|epoch_ends)$/
 
 /** More providers for each market than fit on a page. */
 const LISTS = { markets: 10, points: 10, parties: 1_000, events: 0 }

@@ -15,6 +15,20 @@ export type Checkpoint = {
   atBlock: string
 }
 
+/** An epoch of the network. Times that no event has set are absent. */
+export type Epoch = {
+  /** Number of the epoch. Digits. */
+  epoch: string
+  /** Start of the epoch, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  start?: string
+  /** Time at which the epoch was due to end, Unix nanoseconds. It ends in a later block. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  expiry?: string
+  /** End of the epoch, Unix nanoseconds. Absent while the epoch is in progress. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  end?: string
+  /** Height of the block in which the epoch ended. Absent while the epoch is in progress. Digits. */
+  endBlock?: string
+}
+
 /** A payment that a party made or received at the end of a funding period. */
 export type FundingPayment = {
   /** The party. */
@@ -377,6 +391,10 @@ export type StoredBlockRows = {
   lastTimestamp: string | null
 }
 
+export type StoredRows = {
+  count: string
+}
+
 export type StoredMarketRows = {
   marketId: string
   count: string
@@ -384,10 +402,6 @@ export type StoredMarketRows = {
   firstTimestamp: string
   /** Unix nanoseconds. */
   lastTimestamp: string
-}
-
-export type StoredRows = {
-  count: string
 }
 
 export type StoredMarketProviders = {
@@ -410,6 +424,7 @@ export type Coverage = {
   since: CompleteSince[]
   /** Times are those of the blocks that contained the rows. */
   checkpoints: StoredBlockRows
+  epochs: StoredRows
   /** By market. */
   fundingPayments: StoredMarketRows[]
   /** By market. */
@@ -763,6 +778,8 @@ export type MarketSummaryFilters = {
 export type Nodes = {
   /** List the checkpoints of the network. */
   checkpoints: Checkpoint
+  /** List the epochs of the network. */
+  epochs: Epoch
   /** List the funding payments of a party. */
   fundingPayments: FundingPayment
   /** List the data points of a perpetual market's funding periods. */
@@ -784,6 +801,7 @@ export type ListName = keyof Nodes
 /** The filters of each list. */
 export type Filters = {
   checkpoints: Record<string, never>
+  epochs: Record<string, never>
   fundingPayments: FundingPaymentFilters & { partyId: string }
   fundingPeriodDataPoints: FundingPeriodDataPointFilters
   fundingPeriods: FundingPeriodFilters
@@ -796,6 +814,7 @@ export type Filters = {
 /** The filters of each stream: those of the list, without times; the market is optional. */
 export type StreamFilters = {
   checkpoints: Record<string, never>
+  epochs: Record<string, never>
   fundingPayments: Omit<FundingPaymentFilters, 'from' | 'to'>
   fundingPeriodDataPoints: Partial<Omit<FundingPeriodDataPointFilters, 'from' | 'to'>>
   fundingPeriods: Partial<Omit<FundingPeriodFilters, 'from' | 'to'>>
@@ -811,6 +830,7 @@ export type MarketSummaryChange = Pick<MarketSummary, 'marketId'> & Partial<Mark
 /** What each stream sends. */
 export type StreamNodes = {
   checkpoints: Checkpoint
+  epochs: Epoch
   fundingPayments: FundingPayment
   fundingPeriodDataPoints: FundingPeriodDataPoint
   fundingPeriods: FundingPeriod
@@ -839,6 +859,7 @@ export type FilteredStreamName = 'liquidityProviderHistory' | 'liquidityProvider
 /** The names of the filters of each list. */
 export const FILTER_NAMES: Record<ListName, readonly string[]> = {
   checkpoints: [],
+  epochs: [],
   fundingPayments: ['partyId', 'marketId', 'from', 'to'],
   fundingPeriodDataPoints: ['marketId', 'source', 'seq', 'from', 'to'],
   fundingPeriods: ['marketId', 'from', 'to'],
@@ -851,6 +872,7 @@ export const FILTER_NAMES: Record<ListName, readonly string[]> = {
 /** The names of the filters of each stream. */
 export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
   checkpoints: [],
+  epochs: [],
   fundingPayments: ['partyId', 'marketId'],
   fundingPeriodDataPoints: ['marketId', 'source', 'seq'],
   fundingPeriods: ['marketId'],
@@ -863,6 +885,7 @@ export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
 /** Path of each list; `:marketId` is the market of the filters. */
 export const PATHS: Record<ListName, string> = {
   checkpoints: '/api/v2/checkpoints',
+  epochs: '/api/v2/epochs',
   fundingPayments: '/api/v2/funding-payments',
   fundingPeriodDataPoints: '/api/v2/funding-periods/data-points/:marketId',
   fundingPeriods: '/api/v2/funding-periods/:marketId',
@@ -875,6 +898,7 @@ export const PATHS: Record<ListName, string> = {
 /** Path of all rows of each resource, of all markets. */
 export const EXPORT_PATHS: Record<ResourceName, string> = {
   checkpoints: '/api/v2/export/checkpoints',
+  epochs: '/api/v2/export/epochs',
   fundingPayments: '/api/v2/export/funding-payments',
   fundingPeriodDataPoints: '/api/v2/export/funding-period-data-points',
   fundingPeriods: '/api/v2/export/funding-periods',
@@ -886,6 +910,7 @@ export const EXPORT_PATHS: Record<ResourceName, string> = {
 /** Where each stream is. */
 export const STREAM_PATHS: Record<StreamName, string> = {
   checkpoints: '/api/v2/stream/checkpoints',
+  epochs: '/api/v2/stream/epochs',
   fundingPayments: '/api/v2/stream/funding-payments',
   fundingPeriodDataPoints: '/api/v2/stream/funding-period-data-points',
   fundingPeriods: '/api/v2/stream/funding-periods',

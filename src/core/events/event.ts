@@ -191,6 +191,18 @@ export type PerpetualData = {
   start: bigint
 }
 
+/** The start or the end of an epoch of the network. Times that the event does not set are null. */
+export type EpochEvent = {
+  kind: 'epoch'
+  action: 'start' | 'end'
+  epoch: bigint
+  start: bigint | null
+  /** When the epoch was due to end. */
+  expiry: bigint | null
+  /** Null in a start. */
+  end: bigint | null
+}
+
 /** An event of a stored kind; the folders of src/core/resources define these. */
 export type DecodedEvent = { readonly kind: string }
 
@@ -204,3 +216,4 @@ export type MarketEvent =
   | MarketDataEvent
   | InstrumentEvent
   | AssetEvent
+  | EpochEvent

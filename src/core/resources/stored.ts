@@ -6,6 +6,9 @@ import { auctionTable } from './auctions/table.ts'
 import { checkpoints } from './checkpoints/description.ts'
 import { checkpointProjection } from './checkpoints/projection.ts'
 import { checkpointTable } from './checkpoints/table.ts'
+import { epochs } from './epochs/description.ts'
+import { epochProjection } from './epochs/projection.ts'
+import { epochEndTable, epochTable } from './epochs/table.ts'
 import { fundingPayments } from './funding-payments/description.ts'
 import { fundingLossProjection, fundingPaymentsProjection } from './funding-payments/projection.ts'
 import { fundingPaymentTable } from './funding-payments/table.ts'
@@ -26,7 +29,7 @@ import { instruments } from './instruments/description.ts'
 import { assetProjection, instrumentProjection } from './instruments/projection.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './instruments/table.ts'
 import { liquidityProviderHistory } from './liquidity-provider-history/description.ts'
-import { epochEndProjection, paidFeesProjection } from './liquidity-provider-history/projection.ts'
+import { paidFeesProjection } from './liquidity-provider-history/projection.ts'
 import { historyTable } from './liquidity-provider-history/table.ts'
 import { liquidityProviders } from './liquidity-providers/description.ts'
 import { provisionProjection } from './liquidity-providers/projection.ts'
@@ -93,9 +96,15 @@ export const STORED: readonly StoredData[] = [
     tables: [provisionTable, providerListTable, providerTable],
   },
   {
+    name: 'epochs',
+    resource: epochs,
+    projections: [epochProjection],
+    tables: [epochTable, epochEndTable],
+  },
+  {
     name: 'liquidityProviderHistory',
     resource: liquidityProviderHistory,
-    projections: [epochEndProjection],
+    projections: [],
     tables: [historyTable],
   },
   { name: 'paidLiquidityFees', resource: null, projections: [paidFeesProjection], tables: [paidFeesTable] },

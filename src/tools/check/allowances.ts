@@ -50,7 +50,13 @@ const PAID_FEES = tableOf('paid_liquidity_fees')
 const AUCTIONS = tableOf('auctions')
 const POSITION: readonly string[] = ['height', 'event_index']
 const PROVIDER_POSITIONS: readonly string[] = ['list_height', 'list_index', ...POSITION]
-const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
+const TIMES: readonly string[] = [
+  'timestamp',
+  'block_timestamp',
+  'start_timestamp',
+  'expiry_timestamp',
+  'end_timestamp',
+]
 
 /** The resource of each table, by the table's name. */
 export const NAME_OF = new Map(

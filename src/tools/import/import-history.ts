@@ -22,6 +22,7 @@ const OF_BLOCKS = [
   ['checkpoints', HISTORY.checkpoints],
   ['fundingPeriodDataPoints', HISTORY.points],
   ['fundingPayments', PAYMENTS_WITHOUT_LOSSES],
+  ['epochs', HISTORY.epochs],
   ['liquidityProviderHistory', HISTORY.epochData],
   ['paidLiquidityFees', HISTORY.paidFees],
 ] as const

@@ -7,6 +7,7 @@ export type ImportedResource = keyof typeof NO_FIRST_TIMES
 /** The time of the first row of each resource, Unix nanoseconds as text; null if there was none. */
 export const NO_FIRST_TIMES = {
   checkpoints: null,
+  epochs: null,
   fundingPayments: null,
   fundingPeriodDataPoints: null,
   fundingPeriods: null,

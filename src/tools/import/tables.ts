@@ -22,7 +22,7 @@ const MARKET_DATA = {
 /** Epochs have a row for the start, and one for the end, which alone has an `end_time`. */
 const EPOCHS = {
   table: 'epochs',
-  columns: ['id', 'end_time'],
+  columns: ['id', 'start_time', 'expire_time', 'end_time'],
   key: ['id'],
   isInState,
 } as const
@@ -136,6 +136,7 @@ type StateResource = Exclude<
   ResourceName,
   | 'markets'
   | 'checkpoints'
+  | 'epochs'
   | 'fundingPeriodDataPoints'
   | 'fundingPayments'
   | 'liquidityProviderHistory'

@@ -3,9 +3,10 @@ import { compareResourceKeys, type Key } from '#core/model/resource'
 import { projectEvent } from '#core/resources/projections'
 import { fromMicroseconds } from './reference-values.ts'
 import { checkpointOf } from './rows/checkpoints.ts'
+import { epochOf } from './rows/epochs.ts'
 import { fundingPaymentOf } from './rows/funding-payments.ts'
 import { dataPointOf } from './rows/funding-periods.ts'
-import { epochEndOf, paidFeesOf, provisionOf } from './rows/liquidity.ts'
+import { paidFeesOf, provisionOf } from './rows/liquidity.ts'
 import { marketDataOf } from './rows/market-data.ts'
 import type { LeftOutRows } from './rows/row-values.ts'
 import type { SourceBlock, SourceRow } from './source.ts'
@@ -75,10 +76,19 @@ function writeProvisions(
   if (provisions.length > 0) tally.found('liquidityProvisions', timestamp)
 }
 
-/** Writes the end of an epoch, with the market data that follow in the block, or the fees that were paid without one. */
+/**
+ * Writes the epochs that end and start in a block: first each end, with the market data that follow in the block, or the fees
+ * that were paid without one, and then the starts.
+ */
 function writeEpochs(writing: BlockWriting, rows: BlockRows): void {
   const { batch, height, timestamp, tally } = writing
-  const ends = decoded(rows.epochs, epochEndOf, tally)
+  const epochs = decoded(rows.epochs, epochOf, tally)
+  if (epochs.length > 0) tally.found('epochs', timestamp)
+  const ends = epochs.filter(({ action }) => action === 'end')
+  const starts = epochs.filter(({ action }) => action === 'start')
+  for (const [at, start] of starts.entries()) {
+    projectEvent(batch, start, { height, index: ends.length + at + 1 })
+  }
   const fees = decoded(rows.paidFees, paidFeesOf, tally)
   if (fees.length > 0) tally.found('paidLiquidityFees', timestamp)
   if (ends.length === 0) {

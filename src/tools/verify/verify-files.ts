@@ -150,6 +150,7 @@ class VerifiedBlocks {
           break
         case 'asset':
         case 'checkpoint':
+        case 'epoch':
         case 'liquidity-provision':
           break
         default:

@@ -473,5 +473,26 @@ export function schemaSteps(types: SchemaTypes): string[] {
   ${emptied} funding_period_series_made;
   ${emptied} funding_period_series_stale;
     `,
+
+    `
+  -- The epochs of the network, and the latest end of each: of either the latest event counts.
+  create table epochs (
+    epoch ${int64} not null primary key,
+    has_start ${boolean} not null,
+    start_timestamp ${int64},
+    expiry_timestamp ${int64},
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${keyed};
+
+  create table epoch_ends (
+    epoch ${int64} not null primary key,
+    start_timestamp ${int64},
+    expiry_timestamp ${int64},
+    end_timestamp ${int64},
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${keyed};
+    `,
   ]
 }

@@ -1,6 +1,5 @@
 import { PARTY_ID } from '#core/domain/ids'
 import type { LiquidityProvisionEvent, ProvisionStatus } from '#core/events/event'
-import type { EpochEndEvent } from '#core/resources/liquidity-provider-history/projection'
 import type { PaidFeesEvent } from '#core/resources/paid-liquidity-fees/decode'
 import { keepPartyAmount } from '#core/resources/party-amounts'
 import { faultOf } from '#core/resources/projections'
@@ -37,13 +36,6 @@ export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityPro
     partyId: partyOf(party),
     status: numberIn(PROVISION_STATUSES, status) as ProvisionStatus,
   }
-  return rowUnlessFault(event, faultOf(event), leaveOut)
-}
-
-/** The end of an epoch; null also for the start of one, which is not counted as left out. */
-export function epochEndOf([id, endTime]: SourceRow, leaveOut: LeftOutRows): EpochEndEvent | null {
-  if (endTime == null) return null
-  const event: EpochEndEvent = { kind: 'epoch-end', seq: naturalOf(id) }
   return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
