@@ -1,4 +1,4 @@
-const WORD_BYTES = 8
+const WORD_BYTES = 4
 
 let viewed: Uint8Array = new Uint8Array(0)
 let view = viewOf(viewed)
@@ -13,8 +13,8 @@ export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Dat
 }
 
 /**
- * Whether `bytes[start..end)` are the expected ones. Compares words, through a view: this takes a third of the time of a
- * loop over bytes, and for a few bytes less than a call of Buffer's own comparison.
+ * Whether `bytes[start..end)` are the expected ones. Compares words of 32 bits, through a view: this takes a third of the
+ * time of a loop over bytes or of words of 64 bits, which are objects, and less than a call of Buffer's own comparison.
  */
 export function equalBytes(expected: DataView, bytes: Uint8Array, start: number, end: number): boolean {
   const length = expected.byteLength
@@ -35,7 +35,7 @@ export function equalBytesAt(
   }
   let at = 0
   for (; at + WORD_BYTES <= length; at += WORD_BYTES) {
-    if (expected.getBigUint64(from + at) !== view.getBigUint64(start + at)) return false
+    if (expected.getInt32(from + at, true) !== view.getInt32(start + at, true)) return false
   }
   for (; at < length; at++) {
     if (expected.getUint8(from + at) !== view.getUint8(start + at)) return false
