@@ -82,7 +82,8 @@ export class LogWriter {
     const writer = new LogWriter(check, retries, segments, options.segmentBytes)
     const left = await openLeftSegments({ disk, folder, head, isIntact, check })
     segments.takeLeft(left.segments)
-    if (left.part !== null) writer.#setApart(left.part)
+    const { part } = left
+    if (part !== null) retries.doInTurn(() => writer.#setApart(part))
     segments.commit()
     // A full disk does not keep a core from connecting.
     await Promise.race([segments.committing, sleep(SPACE_WAIT_MS, undefined, { ref: false })])
