@@ -356,6 +356,20 @@ describe('An event log', () => {
     assert.equal(listedAnew.following, 'nothing')
   })
 
+  test('that was deleted and begins again at another block is not taken for the same one', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 3])
+    const log = new LocalLog(folder)
+    log.refresh()
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
+    await writeBlocks(folder, [50, 55])
+    log.refresh()
+    assert.deepEqual(
+      [log.active?.first, log.active?.last, log.active?.name],
+      [50n, 55n, '0000000001-50.bevt.open'],
+    )
+  })
+
   test('gives block 1 from a segment in which another block follows its parts, if there is one', async (t) => {
     const folder = temporaryFolder(t)
     await writeBlocks(folder, [1, 3], [1, 1], [20, 21])
