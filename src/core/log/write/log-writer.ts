@@ -108,7 +108,7 @@ export class LogWriter {
 
   /** A store holds blocks: events must be of its chain. */
   pinChain(id: string): void {
-    this.#check.pinned ??= { id, pinnedBy: 'the store contains chain' }
+    this.#check.pin({ id, pinnedBy: 'the store contains chain' })
   }
 
   /** A core has connected. */
