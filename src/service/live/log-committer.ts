@@ -85,8 +85,8 @@ export class LogCommitter {
     return this.#isWriter
   }
 
-  /** The log that is waited for although another one goes on, once that lasts; null if there is none. */
-  get waiting(): string | null {
+  /** The log that is waited for although another one goes on, once that lasts; null if there is none. The first call begins to measure. */
+  describeWait(): string | null {
     return this.#wait.describe(this.#height === null ? null : this.#height + 1n)
   }
 

@@ -58,7 +58,8 @@ export class ProtocolUpgrade {
     this.#pending = { height: upgrade.height, since, isAnswered: false }
   }
 
-  get state(): UpgradeState | null {
+  /** The upgrade that the core waits in, and for whom, which this reads in the readers' files; null if there is none. */
+  readState(): UpgradeState | null {
     if (this.#pending === null) return null
     const { height, since, isAnswered } = this.#pending
     return { height: `${height}`, since, waitsFor: isAnswered ? null : this.#waitsFor(height) }
@@ -106,7 +107,7 @@ export class ProtocolUpgrade {
   /** Looks for the readers' answers, answers on a new connection, and names a long wait in the log, once; called every second. */
   upkeep(): void {
     this.#answerIfReady()
-    const { state } = this
+    const state = this.readState()
     if (state === null) return
     if (this.#pending?.isAnswered === true && this.#mustRepeat && this.#send()) {
       this.#options.log.info(

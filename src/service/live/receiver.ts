@@ -232,7 +232,7 @@ export class LogReceiver implements Receiver {
       ...received,
       failures: [writeFault, failure].filter((some) => some !== null),
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
-      upgrade: this.#parts?.upgrade.state ?? null,
+      upgrade: this.#parts?.upgrade.readState() ?? null,
       hasDiskFault: this.#hasDiskFault,
       hadRequiredReader: this.#locked.shortener.mayDelete && this.#task.keep === null,
     }

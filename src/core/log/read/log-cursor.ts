@@ -15,7 +15,10 @@ export class LogCursor {
   readonly #reader: LogReader
   readonly #sinkOf: (segment: LogSegment) => RecordSink
   #place: SegmentPlace | null = null
-  /** The segment that was read last to its end. */
+  /**
+   * The segment that was read last to its end, and not left: what it did not give of its blocks, it does not have. Null after
+   * {@link leave}, since of a segment that was left a block may be needed again.
+   */
   #ended: LogSegment | null = null
 
   /** @param sinkOf gives what receives the frames of a segment */
@@ -71,7 +74,7 @@ export class LogCursor {
   /** The segment to read a block from, or else the first one after it; null if there is none yet. */
   #find(needed: bigint): LogSegment | null {
     const ended = this.#ended
-    // What it did not give of its blocks, it does not have.
+    // After a segment with blocks 1 to 9 of which it gave only 1 to 7, block 10 is looked for, and not block 8 in it again.
     const from = ended !== null && ended.first <= needed && needed <= ended.last ? ended.last + 1n : needed
     const { segments, gaps } = this.#reader
     const segment = segments.find(from)
