@@ -96,12 +96,14 @@ export class LogReceiver implements Receiver {
     const hadReadersFolder = existsSync(readersFolder(eventLog))
     const unlock = takeLogFolder(eventLog)
     const earlier = readReceiverFile(NODE_DISK, eventLog)
-    // Who needs what of a log is not known if the folder that says so was deleted.
+    // Who needs what of a log is not known if the folder that says so was deleted: it waits for a store, as a new log without
+    // the setting does.
     const isForgotten = earlier !== null && !hadReadersFolder
     const shortener = new LogShortener({
       folder: eventLog,
       keep: keep ?? DEFAULT_KEEP,
-      mayDelete: !isForgotten && (keep !== null || earlier?.hadRequiredReader === true),
+      isKeepSet: !isForgotten && keep !== null,
+      hadRequiredReader: !isForgotten && earlier?.hadRequiredReader === true,
       log,
     })
     const receiver = new LogReceiver(task, log, listener, { unlock, earlier, shortener })
@@ -234,7 +236,7 @@ export class LogReceiver implements Receiver {
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
       upgrade: this.#parts?.upgrade.readState() ?? null,
       hasDiskFault: this.#hasDiskFault,
-      hadRequiredReader: this.#locked.shortener.mayDelete && this.#task.keep === null,
+      hadRequiredReader: this.#locked.shortener.hadRequiredReader,
     }
   }
 }
