@@ -148,12 +148,15 @@ export class LogReceiver implements Receiver {
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
     const log = this.#log
-    const upgrade: ProtocolUpgrade = new ProtocolUpgrade(
+    const intake = new Intake({ writer, height, log })
+    const upgrade = new ProtocolUpgrade(
       { folder: eventLog, log, writer, height, earlier: earlier?.upgrade ?? null },
       { send: (message) => intake.send(message), onChange },
     )
-    const intake = new Intake(
-      { writer, height, log },
+    this.#parts = { writer, upgrade, intake }
+    this.#report()
+    this.port = await intake.listen(
+      { host, port, allowed: createAllowList(from) },
       {
         onChange,
         onConnected: () => upgrade.connected(),
@@ -161,9 +164,6 @@ export class LogReceiver implements Receiver {
         onUpgrade: (last) => upgrade.announced(last),
       },
     )
-    this.#parts = { writer, upgrade, intake }
-    this.#report()
-    this.port = await intake.listen({ host, port, allowed: createAllowList(from) })
     this.#upkeep = setInterval(() => this.#keepUp(), UPKEEP_MS)
   }
 

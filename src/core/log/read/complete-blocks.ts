@@ -33,20 +33,23 @@ export class CompleteBlocks {
    * not yet.
    */
   async next(height: bigint, after: string | null = null): Promise<CompleteBlock | null> {
+    const isOtherPart = after !== null
     for (;;) {
       const reading = this.#reading
       const block = reading?.blocks[0]
       if (reading === null || block === undefined) {
-        if (!(await this.#readOn(height, after !== null))) return null
-      } else if (block.height === height && block.hash !== after) {
-        return reading.take()
-      } else if (block.height <= height) {
-        reading.take()
-      } else if (after !== null) {
-        return null
-      } else {
-        this.#hasNot(reading, height, block.height - 1n)
+        if (!(await this.#readOn(height, isOtherPart))) return null
+        continue
       }
+      if (block.height === height && block.hash !== after) return reading.take()
+      if (block.height <= height) {
+        // An earlier block, or the part of block 1 that was given already: it is dropped.
+        reading.take()
+        continue
+      }
+      // A later block follows. The other part of block 1 need not be there; any other block should be.
+      if (isOtherPart) return null
+      this.#hasNot(reading, height, block.height - 1n)
     }
   }
 
@@ -80,7 +83,11 @@ export class CompleteBlocks {
     }
   }
 
-  /** A segment that should have these blocks does not have them, unless they were passed already: then it is read again. */
+  /**
+   * A segment that should have these blocks does not have them, unless they were passed already: then it is read again. So if
+   * reading began for block 50 of a segment with blocks 1 to 100, earlier ones were dropped, and block 20 may well be there; the
+   * same goes for block 50 once it was taken.
+   */
   #hasNot(reading: SegmentBlocks, from: bigint, to: bigint): void {
     this.#reading = null
     const { segment, begunFor, taken } = reading
@@ -96,7 +103,7 @@ export class CompleteBlocks {
 /** The complete blocks of a segment, as it is read from its beginning on. */
 class SegmentBlocks {
   readonly segment: LogSegment
-  /** The height because of which reading began. */
+  /** The height because of which reading began: earlier blocks are dropped. */
   readonly begunFor: bigint
   /** Whether nothing follows. */
   isAtEnd = false
