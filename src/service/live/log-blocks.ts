@@ -5,9 +5,9 @@ import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import { LogCursor, type SegmentPlace } from '#core/log/read/log-cursor'
+import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
-import type { LogSegment } from '#core/log/read/log-source'
+import type { LogSegment, SegmentOffset } from '#core/log/read/log-source'
 import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { StoreError } from '#core/store/errors'
@@ -75,10 +75,10 @@ export class LogBlocks {
     return this.#assembler.coverage
   }
 
-  /** Where reading has come to; null between two segments. */
-  get place(): { segment: LogSegment; offset: number } | null {
-    const { place } = this.#cursor
-    return place === null ? null : { segment: place.segment, offset: place.frames.offset }
+  /** How far the segment that is being read was read; null between two segments. */
+  get offset(): SegmentOffset | null {
+    const { reading } = this.#cursor
+    return reading === null ? null : { segment: reading.segment, offset: reading.frames.offset }
   }
 
   /**
@@ -91,9 +91,9 @@ export class LogBlocks {
    */
   async readOn(): Promise<boolean> {
     const needed = this.#needed()
-    const place = needed === null ? null : await this.#read(needed)
-    if (place === null) return false
-    const { segment, frames } = place
+    const reading = needed === null ? null : await this.#read(needed)
+    if (reading === null) return false
+    const { segment, frames } = reading
     try {
       const isEnd = frames.handOn() === 'nothing'
       if (isEnd && !this.#isLeaving) this.#leaveIfMissing(segment, segment.last + 1n)
@@ -116,11 +116,11 @@ export class LogBlocks {
     return this.#isFirst ? height : height + 1n
   }
 
-  async #read(needed: bigint): Promise<SegmentPlace | null> {
+  async #read(needed: bigint): Promise<SegmentReading | null> {
     try {
       return await this.#cursor.read(needed)
     } catch (error) {
-      const segment = this.#cursor.place?.segment
+      const segment = this.#cursor.reading?.segment
       if (isUnreadable(error) && segment !== undefined) {
         this.#cannotReadRest(segment, error)
         this.#cursor.leave()

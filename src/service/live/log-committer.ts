@@ -92,7 +92,7 @@ export class LogCommitter {
 
   /** Bytes of the logs that are not in the store yet. */
   get bytesLeft(): number {
-    return bytesAfter(this.#reader.logs, this.#storedHeight, this.#reading?.place ?? null)
+    return bytesAfter(this.#reader.logs, this.#storedHeight, this.#reading?.offset ?? null)
   }
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */

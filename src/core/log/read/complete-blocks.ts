@@ -3,7 +3,7 @@ import { isDamage } from '../../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
 import type { LogReader } from './log-reader.ts'
-import { isSameSegment, type LogSegment } from './log-source.ts'
+import { isSameSegment, type LogSegment, type SegmentOffset } from './log-source.ts'
 import { framesOf } from './read-segment.ts'
 
 /** A block with all its events; block 1 in each of its two parts. */
@@ -15,8 +15,8 @@ export type CompleteBlock = {
   hash: string
   /** Its events, as the core sent them. */
   events: Buffer[]
-  /** Its end: the segment that it was read from, and the offset there. */
-  place: { segment: LogSegment; offset: number }
+  /** Its end, in the segment that it was read from. */
+  end: SegmentOffset
 }
 
 /** Reads blocks of event logs that are complete, one after the other, by height. */
@@ -176,7 +176,7 @@ class SegmentBlocks {
     const { height, timestamp, hash, isWhole } = block!
     this.height = height + 1n
     if (!isWhole) return
-    const place = { segment: this.segment, offset }
-    this.blocks.push({ height, timestamp, hash, events: this.#events, place })
+    const blockEnd = { segment: this.segment, offset }
+    this.blocks.push({ height, timestamp, hash, events: this.#events, end: blockEnd })
   }
 }

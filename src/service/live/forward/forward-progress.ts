@@ -13,6 +13,7 @@ import type { PendingUpgrade } from '#core/log/log-head'
 import type { CompleteBlock } from '#core/log/read/complete-blocks'
 import { bytesAfter, firstBefore } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
+import type { SegmentOffset } from '#core/log/read/log-source'
 import { type ReaderFile, writeReader } from '#core/log/reader-files'
 import { ConnectionError } from './dial-pair.ts'
 import type { ForwardState } from './forward-state.ts'
@@ -61,7 +62,7 @@ export class ForwardProgress {
   /** A missing block that has arrived, until it is passed on, or missing again; null if there is none. */
   #arrived: bigint | null = null
   /** The end of the last block that was passed on; null if that was in an earlier process. */
-  #place: CompleteBlock['place'] | null = null
+  #lastEnd: SegmentOffset | null = null
 
   constructor(reader: LogReader, options: ForwardProgressOptions) {
     this.#reader = reader
@@ -78,14 +79,14 @@ export class ForwardProgress {
   }
 
   /** A block was passed on. */
-  passed({ height, timestamp, place }: CompleteBlock): void {
+  passed({ height, timestamp, end }: CompleteBlock): void {
     if (this.#resumeAt !== null && height >= this.#resumeAt) this.#resumeAt = null
     if (this.#arrived !== null && height >= this.#arrived) this.#arrived = null
     if (isWithin(this.#missing, height))
       this.#missing = without(this.#missing, [{ from: height, to: height }])
     if (this.#file.height !== null && height < this.#file.height) return
     this.#file = { ...this.#file, height, time: timestamp }
-    this.#place = place
+    this.#lastEnd = end
   }
 
   /**
@@ -152,7 +153,7 @@ export class ForwardProgress {
     const last = this.#missing.at(-1)
     return {
       height: height === null ? null : `${height}`,
-      lagBytes: bytesAfter(logs, height, this.#place),
+      lagBytes: bytesAfter(logs, height, this.#lastEnd),
       lagBlocks: isBehind ? Number(highest - since) : 0,
       lagSeconds: isBehind && time !== null ? Math.max(0, Number(newest - time) / 1e9) : 0,
       missingBlocks:
