@@ -22,17 +22,40 @@ import { readReaders, writeReader } from '#core/log/reader-files'
 import { retain } from '#core/log/retention'
 import { parseSegmentName, segmentName } from '#core/log/segment-name'
 import { LogWriter } from '#core/log/write/log-writer'
-import { busEvent, eventsOf, fileOf, marked, markedBlocks, message } from './fixtures/event-stream.ts'
+import {
+  busEvent,
+  checkpoint,
+  eventsOf,
+  fileOf,
+  frame,
+  marked,
+  markedBlocks,
+  message,
+} from './fixtures/event-stream.ts'
 import { SILENT } from './fixtures/service.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
 const UPGRADE_STARTED = 150
 
-type WriterChoice = { chain?: string; isIntact?: boolean; segmentBytes?: number; disk?: LogDisk }
+type WriterChoice = {
+  chain?: string
+  isIntact?: boolean
+  segmentBytes?: number
+  disk?: LogDisk
+  makeRoom?: () => boolean
+}
+
+const diskFault = (code: string) => Object.assign(new Error(`a disk fault: ${code}`), { code })
 
 const writerOf = (
   folder: string,
-  { chain, isIntact = true, segmentBytes = 1024 * 1024, disk = NODE_DISK }: WriterChoice = {},
+  {
+    chain,
+    isIntact = true,
+    segmentBytes = 1024 * 1024,
+    disk = NODE_DISK,
+    makeRoom = () => false,
+  }: WriterChoice = {},
 ) =>
   LogWriter.open(
     {
@@ -49,7 +72,7 @@ const writerOf = (
       onFailed: (error) => {
         throw error
       },
-      makeRoom: () => false,
+      makeRoom,
     },
   )
 
@@ -192,6 +215,95 @@ describe('An event log', () => {
       assert.equal(writer.head.bytes, statSync(path).size)
     })
 
+  test('writes again what a failed flush may have lost of a full segment that was left', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 1])
+    const head = readFileSync(join(folder, 'head.json'))
+    const committed = statSync(join(folder, '0000000001-1.bevt.open')).size
+    await writeBlocks(folder, [2, 3])
+    // Killed before blocks 2 and 3 were committed, after the next segment had begun.
+    writeFileSync(join(folder, 'head.json'), head)
+    writeFileSync(join(folder, '0000000002-500.bevt.open'), '')
+    const calls: string[] = []
+    const open = (path: string): LogFile => {
+      const file = NODE_DISK.open(path)
+      if (basename(path) !== '0000000001-1.bevt.open') return file
+      return {
+        ...file,
+        write: (bytes, at) => {
+          calls.push(`write ${bytes.length} at ${at}`)
+          file.write(bytes, at)
+        },
+        flush: async () => {
+          calls.push('flush')
+          if (calls.filter((call) => call === 'flush').length === 1) throw diskFault('EIO')
+          await file.flush()
+        },
+      }
+    }
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, open, untilSpace: async () => {} } })
+    await writer.close()
+    const rewrite = `write ${fileOf(...markedBlocks(2, 3)).length} at ${committed}`
+    assert.deepEqual(calls, [rewrite, 'flush', rewrite, 'flush'])
+    assert.ok(readdirSync(folder).includes('0000000001-1-3.bevt'))
+  })
+
+  test('is opened on a full disk although a block with events missing is to be set apart, and room is made for it', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 3])
+    const [begin, , ...rest] = eventsOf([{ height: 4, events: [checkpoint()] }])
+    appendFileSync(join(folder, '0000000001-1.bevt.open'), frame([begin!, ...rest]))
+    let isFull = true
+    const create = (path: string): LogFile => {
+      if (isFull && path.endsWith('.open.new')) throw diskFault('ENOSPC')
+      return NODE_DISK.create(path)
+    }
+    const makeRoom = () => {
+      isFull = false
+      return true
+    }
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, create }, makeRoom })
+    await writer.close()
+    assert.equal(isFull, false)
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('bevt')),
+      ['0000000001-1-3.bevt', '0000000002-4-4.part.bevt'],
+    )
+  })
+
+  test('leaves no file open that a full disk does not accept', async (t) => {
+    const folder = temporaryFolder(t)
+    const openFiles = new Set<string>()
+    let isFull = true
+    const create = (path: string): LogFile => {
+      const file = NODE_DISK.create(path)
+      if (!path.endsWith('.open.new')) return file
+      assert.ok(!openFiles.has(path), `${path} is opened again`)
+      openFiles.add(path)
+      return {
+        ...file,
+        close: () => {
+          openFiles.delete(path)
+          file.close()
+        },
+      }
+    }
+    const rename = (from: string, to: string) => {
+      if (isFull && to.endsWith('.open')) throw diskFault('ENOSPC')
+      NODE_DISK.rename(from, to)
+    }
+    const untilSpace = async () => {
+      assert.equal(openFiles.size, 0)
+      isFull = false
+    }
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, create, rename, untilSpace } })
+    for (const event of eventsOf(markedBlocks(1, 3))) writer.take(event)
+    await writer.write()
+    await writer.close()
+    assert.equal(writer.head.last, 3n)
+    assert.equal(openFiles.size, 0)
+  })
+
   test('has damage where a sealed segment ends within a frame, after those before it', async (t) => {
     const folder = temporaryFolder(t)
     await writeBlocks(folder, [1, 3], [10, 10])
@@ -242,6 +354,20 @@ describe('An event log', () => {
     assert.ok(packed.bytes.equals(plain.bytes))
     const listedAnew = await readFirst(new LogReader([new LocalLog(folder)]))
     assert.equal(listedAnew.following, 'nothing')
+  })
+
+  test('that was deleted and begins again at another block is not taken for the same one', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 3])
+    const log = new LocalLog(folder)
+    log.refresh()
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
+    await writeBlocks(folder, [50, 55])
+    log.refresh()
+    assert.deepEqual(
+      [log.active?.first, log.active?.last, log.active?.name],
+      [50n, 55n, '0000000001-50.bevt.open'],
+    )
   })
 
   test('gives block 1 from a segment in which another block follows its parts, if there is one', async (t) => {

@@ -255,6 +255,18 @@ describe('a receiver of forwarded events', () => {
       received(receiver),
       [1, 3, 5, 7, 9].map((height) => shortOf(height - 1, height)),
     )
+    // Blocks 3, 5 and 7 are not missing.
+    await until(() => sender.forward.missingCount === 4, 'what is missing')
+    assert.deepEqual(sender.forward.missingBlocks, { from: '2', to: '8' })
+    // The first missing block may still be missing.
+    await sender.core.send([blocks[3]!, blocks[4]!])
+    await until(() => sender.forward.missingCount === 3, 'block 4')
+    await untilBlock(receiver, 5)
+    assert.deepEqual(received(receiver)[5], shortOf(2, 5))
+    assert.deepEqual(sender.forward.missingBlocks, { from: '2', to: '8' })
+    await sender.core.send(blocks.slice(1, 10))
+    await until(() => sender.forward.missingCount === 0, 'nothing missing')
+    assert.equal(sender.forward.missingBlocks, null)
   })
 
   test('that is unreachable is told of the blocks that the log has no more; the log never takes much more than it keeps', async (t) => {

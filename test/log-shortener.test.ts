@@ -38,7 +38,13 @@ describe('A log whose readers were deleted', () => {
   test('knows them again, deletes nothing that they need, and takes new ones, without a restart', async (t) => {
     const folder = await logOf(t, 15n)
     const { log, lines } = keptLog('info')
-    const shortener = new LogShortener({ folder, keep: { bytes: 0 }, mayDelete: true, log })
+    const shortener = new LogShortener({
+      folder,
+      keep: { bytes: 0 },
+      isKeepSet: true,
+      hadRequiredReader: false,
+      log,
+    })
     shortener.upkeep(1)
     assert.deepEqual(segmentsIn(folder), NAMES.slice(1))
     rmSync(join(folder, 'readers'), { recursive: true })
@@ -60,7 +66,13 @@ describe('A log whose readers were deleted', () => {
 
   test('is not made again if it was deleted itself', async (t) => {
     const folder = await logOf(t, 15n)
-    const shortener = new LogShortener({ folder, keep: { bytes: 0 }, mayDelete: true, log: SILENT })
+    const shortener = new LogShortener({
+      folder,
+      keep: { bytes: 0 },
+      isKeepSet: true,
+      hadRequiredReader: false,
+      log: SILENT,
+    })
     shortener.upkeep(1)
     rmSync(folder, { recursive: true })
     shortener.upkeep(2)

@@ -35,7 +35,7 @@ export type PinnedChain = { id: string; pinnedBy: string }
 
 /** A block that has begun, or ended. */
 export type LoggedBlock = BeginBlock & {
-  /** Whether no event before the last one is missing, by their ids. */
+  /** Whether no event before its last one is missing, by their ids; of one that has begun, true. */
   isWhole: boolean
 }
 
@@ -62,8 +62,7 @@ type OpenBlock = LoggedBlock & { idPrefix: string; ids: IdSequence; bytes: numbe
  * that can. The rules of blocks are those of docs/events.md.
  */
 export class EventCheck {
-  /** Null while neither a setting nor a whole block gives the chain. */
-  pinned: PinnedChain | null
+  #pinned: PinnedChain | null
   readonly #envelope = createEnvelope()
   #open: OpenBlock | null = null
   /** The chain of the connection's events, and that of the last event; null before the first. */
@@ -72,7 +71,17 @@ export class EventCheck {
   #chainBytes = copyBytes(new Uint8Array(0))
 
   constructor(pinned: PinnedChain | null) {
-    this.pinned = pinned
+    this.#pinned = pinned
+  }
+
+  /** Null while neither a setting, a store nor a whole block gives the chain. */
+  get pinned(): PinnedChain | null {
+    return this.#pinned
+  }
+
+  /** Requires a chain of all further events, unless one is required already. */
+  pin(chain: PinnedChain): void {
+    this.#pinned ??= chain
   }
 
   /** The chain of the last event; null before the first. */
@@ -96,7 +105,7 @@ export class EventCheck {
   }
 
   /**
-   * Checks the event `bytes[start..end)`, the next one.
+   * Checks the event `bytes[start..end)`, the next one. Once a whole block has ended, its chain is pinned.
    *
    * @throws {RefusedEventError} for one that must not be kept. Nothing may follow it but after {@link dropOpenBlock}.
    */
@@ -121,11 +130,11 @@ export class EventCheck {
   }
 
   #begin(dropsBefore: boolean, bytes: number): CheckedEvent {
-    const block = decodeBeginBlock(this.#envelope)
+    const block: LoggedBlock = { ...decodeBeginBlock(this.#envelope), isWhole: true }
     const dropsBlock = this.#forgetOpenBlock() || dropsBefore
-    this.#open = { ...block, isWhole: true, idPrefix: `${block.height}-`, ids: new IdSequence(), bytes: 0 }
+    this.#open = { ...block, idPrefix: `${block.height}-`, ids: new IdSequence(), bytes: 0 }
     this.#takeId(bytes)
-    return { role: 'begin', block: this.#open, dropsBlock, upgradeAfter: null }
+    return { role: 'begin', block, dropsBlock, upgradeAfter: null }
   }
 
   #end(): CheckedEvent {
@@ -133,7 +142,7 @@ export class EventCheck {
     // Another block's: this one goes on.
     if (decodeEndBlock(this.#envelope) !== block.height) return OUTSIDE
     this.#open = null
-    if (block.isWhole) this.pinned ??= { id: this.#chain!, pinnedBy: 'an earlier block is of chain' }
+    if (block.isWhole) this.pin({ id: this.#chain!, pinnedBy: 'an earlier block is of chain' })
     return { role: 'end', block, dropsBlock: false, upgradeAfter: null }
   }
 
@@ -143,7 +152,15 @@ export class EventCheck {
     return isOpen
   }
 
-  /** Returns whether the event is of another chain than the block that has begun, which then never ends. */
+  /**
+   * Returns whether the event is of another chain than the one before it: the block that has begun then never ends. It may be of
+   *
+   * | pinned | the connection's first event | chain |
+   * |---|---|---|
+   * | yes | any | the pinned one |
+   * | no | has come | the connection's |
+   * | no | comes now | any |
+   */
   #checkOrigin(): boolean {
     const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
     if (version !== BUS_EVENT_VERSION) {
@@ -151,8 +168,9 @@ export class EventCheck {
         `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
       )
     }
-    const isSettled = this.#chain !== null && this.#chain === (this.pinned?.id ?? this.#connectionChain)
-    if (isSettled && equalBytes(this.#chainBytes, bytes, chainIdStart, chainIdEnd)) return false
+    // Almost all events are of the same chain as the one before, and that is still the expected one: their bytes are compared.
+    const isLastExpected = this.#chain !== null && this.#chain === (this.#pinned?.id ?? this.#connectionChain)
+    if (isLastExpected && equalBytes(this.#chainBytes, bytes, chainIdStart, chainIdEnd)) return false
     // A message of many megabytes must not be quoted.
     const chain = bytes.toString(
       'utf8',
@@ -161,9 +179,9 @@ export class EventCheck {
     )
     if (chain === '' || chain.length > MAX_KEY_LENGTH || chain.includes('\0'))
       throw new RefusedEventError(`not an event: a chain id of ${JSON.stringify(chain.slice(0, 80))}`)
-    const expected = this.pinned?.id ?? this.#connectionChain ?? chain
+    const expected = this.#pinned?.id ?? this.#connectionChain ?? chain
     if (chain !== expected) {
-      const pinnedBy = this.pinned?.pinnedBy ?? 'the connection began with chain'
+      const pinnedBy = this.#pinned?.pinnedBy ?? 'the connection began with chain'
       throw new RefusedEventError(
         `an event of chain ${JSON.stringify(chain.slice(0, 80))}, but ${pinnedBy} ${JSON.stringify(expected)}`,
       )

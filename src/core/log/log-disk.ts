@@ -133,9 +133,11 @@ function orNull<T>(call: () => T): T | null {
 }
 
 /**
- * Replaces a small file so that a loss of power leaves the old text or the new one.
+ * Replaces a small file so that a loss of power leaves the old text or the new one. Only one call for a file may be open: all of
+ * them write to the same `.new`.
  *
- * @param isFlushed whether to wait until the new text is on disk
+ * @param isFlushed whether to wait until the new text is on disk. If not, everything is done before this returns its promise,
+ *   so that calls need not wait for each other
  */
 export async function replaceFile(
   disk: LogDisk,

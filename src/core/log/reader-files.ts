@@ -66,7 +66,8 @@ export function readReader(disk: LogDisk, folder: string, name: string): ReaderF
 
 /**
  * Replaces a reader's file. It is not flushed: after a loss of power it may say less than is true. On a full disk it is
- * overwritten, which needs no space: what the reader has read can only be deleted once the file says so.
+ * overwritten, which needs no space: what the reader has read can only be deleted once the file says so. Calls need not wait for
+ * each other: the file is replaced before the promise is returned. On a full disk an earlier text may stay.
  */
 export async function writeReader(disk: LogDisk, folder: string, reader: ReaderFile): Promise<void> {
   const { name, height, time, isRequired, isClean, upgrade } = reader

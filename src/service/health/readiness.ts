@@ -177,12 +177,12 @@ function liveReport({ live }: IngestionState): LiveReport {
 }
 
 /** The state of forwarding in `/ready`. It never makes the service unready. */
-type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
+type ForwardReport = { forward?: Omit<ForwardState, 'messages' | 'missingCount'> }
 
 /** Nothing if nothing is forwarded. */
 function forwardReport({ live }: IngestionState): ForwardReport {
   if (live === null || live.forward === null) return {}
-  const { messages: _, ...forward } = live.forward
+  const { messages: _, missingCount: __, ...forward } = live.forward
   return { forward }
 }
 

@@ -54,19 +54,17 @@ export class Intake {
   readonly state: IntakeState = noIntake()
   readonly #writer: LogWriter
   readonly #log: Logger
-  readonly #listener: IntakeListener
   readonly #faultLog: FaultLog
   #socket: PairSocket | null = null
   /** The greatest height in the log, and that at the failure. */
-  #height: bigint | null
+  #loggedHeight: bigint | null
   #heightAtFailure: bigint | null = null
 
-  constructor({ writer, height, log }: IntakeOptions, listener: IntakeListener) {
+  constructor({ writer, height, log }: IntakeOptions) {
     this.#writer = writer
     this.#log = log
-    this.#listener = listener
     this.#faultLog = new FaultLog(log)
-    this.#height = height
+    this.#loggedHeight = height
   }
 
   /**
@@ -74,21 +72,31 @@ export class Intake {
    *
    * @throws the error of listening (EADDRINUSE, ...).
    */
-  async listen(options: PairOptions): Promise<number> {
+  async listen(options: PairOptions, listener: IntakeListener): Promise<number> {
     this.#socket = await listenPair(options, {
-      onConnected: (peer) => this.#connected(peer),
-      onDisconnected: (peer, reason) => this.#disconnected(peer, reason),
-      onMessage: (message) => this.#take(message),
+      onConnected: (peer) => {
+        this.#connected(peer)
+        listener.onConnected()
+        listener.onChange()
+      },
+      onDisconnected: (peer, reason) => {
+        this.#disconnected(peer, reason)
+        listener.onChange()
+      },
+      onMessage: (message) => this.#take(message, listener),
       onRead: () => this.#write(),
-      onFault: (fault, message) => this.#closedFor(fault, message),
+      onFault: (fault, message) => {
+        this.#closedFor(fault, message)
+        listener.onChange()
+      },
     })
     return this.#socket.port
   }
 
   /** The log's head has changed. */
   committed({ last }: LogHead): void {
-    if (last === null || (this.#height !== null && last <= this.#height)) return
-    this.#height = last
+    if (last === null || (this.#loggedHeight !== null && last <= this.#loggedHeight)) return
+    this.#loggedHeight = last
     if (this.#heightAtFailure === null || last > this.#heightAtFailure) this.state.failure = null
   }
 
@@ -112,22 +120,19 @@ export class Intake {
     this.#log.info(`core connected from ${peer}`)
     this.state.coreConnected = true
     this.#writer.connected()
-    this.#listener.onConnected()
-    this.#listener.onChange()
   }
 
   #disconnected(peer: string, reason: string): void {
     this.#log.warn(`core at ${peer} disconnected: ${reason}`)
     this.state.coreConnected = false
-    this.#listener.onChange()
   }
 
-  #take(message: Buffer): void {
+  #take(message: Buffer, listener: IntakeListener): void {
     const { role, block, upgradeAfter } = this.#writer.take(message)
     this.state.events++
     if (role === 'outside') this.state.outsideBlocks++
-    if (role === 'begin') this.#listener.onBegun(block!.height)
-    if (upgradeAfter !== null) this.#listener.onUpgrade(upgradeAfter)
+    if (role === 'begin') listener.onBegun(block!.height)
+    if (upgradeAfter !== null) listener.onUpgrade(upgradeAfter)
   }
 
   /** Nothing more is read before this is written: a killed process loses as little as possible. */
@@ -152,9 +157,8 @@ export class Intake {
       // The open block of the connection may be incomplete; the core sends it again.
       this.#writer.dropOpenBlock()
       state.failure = withoutAddress(message)
-      this.#heightAtFailure = this.#height
+      this.#heightAtFailure = this.#loggedHeight
     }
-    this.#listener.onChange()
   }
 }
 

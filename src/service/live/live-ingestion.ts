@@ -211,7 +211,8 @@ class Ingestion {
   }
 
   #state(): LiveState {
-    const { failure, waiting, bytesLeft } = this.#committer
+    const { failure, bytesLeft } = this.#committer
+    const waiting = this.#committer.describeWait()
     const ofLogs = stateOfLogs(this.#reader)
     return {
       ...ofLogs,

@@ -5,9 +5,9 @@ import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import { LogCursor, type SegmentPlace } from '#core/log/read/log-cursor'
+import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
-import type { LogSegment } from '#core/log/read/log-source'
+import type { LogSegment, SegmentOffset } from '#core/log/read/log-source'
 import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { StoreError } from '#core/store/errors'
@@ -38,7 +38,18 @@ type LogBlocksListener = {
 
 /**
  * The blocks of event logs that a store does not have, in their order. Damage is no end: a block of which an event cannot be
- * read is taken from another segment, or is missing.
+ * read is taken from another segment, or is missing. What a segment turns out not to have is noted in `SegmentChoice`, and
+ * if another segment has it, this one is left:
+ *
+ * | found in a segment | noted as unreadable there | the segment |
+ * |---|---|---|
+ * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
+ * | an event that cannot be decoded, or of another chain than the log | its block | is left if another one has the block |
+ * | a block begins, or the segment ends, after the block that the store needs | those between | is left if another one has the first |
+ * | the assembler refuses a gap | the missing blocks | is left if another one has the first, whole; otherwise the gap is thrown |
+ *
+ * In the first two cases, and whenever a segment is left, a new assembler goes on after the last whole block: the open block is
+ * forgotten. Otherwise the same one goes on in the same segment.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -64,10 +75,10 @@ export class LogBlocks {
     return this.#assembler.coverage
   }
 
-  /** Where reading has come to; null between two segments. */
-  get place(): { segment: LogSegment; offset: number } | null {
-    const { place } = this.#cursor
-    return place === null ? null : { segment: place.segment, offset: place.frames.offset }
+  /** How far the segment that is being read was read; null between two segments. */
+  get offset(): SegmentOffset | null {
+    const { reading } = this.#cursor
+    return reading === null ? null : { segment: reading.segment, offset: reading.frames.offset }
   }
 
   /**
@@ -80,12 +91,12 @@ export class LogBlocks {
    */
   async readOn(): Promise<boolean> {
     const needed = this.#needed()
-    const place = needed === null ? null : await this.#read(needed)
-    if (place === null) return false
-    const { segment, frames } = place
+    const reading = needed === null ? null : await this.#read(needed)
+    if (reading === null) return false
+    const { segment, frames } = reading
     try {
       const isEnd = frames.handOn() === 'nothing'
-      if (isEnd && !this.#isLeaving && this.#noteMissing(segment, segment.last + 1n)) this.#leave()
+      if (isEnd && !this.#isLeaving) this.#leaveIfMissing(segment, segment.last + 1n)
     } catch (error) {
       if (!isUnreadable(error)) throw error
       this.#cannotReadRest(segment, error)
@@ -105,11 +116,11 @@ export class LogBlocks {
     return this.#isFirst ? height : height + 1n
   }
 
-  async #read(needed: bigint): Promise<SegmentPlace | null> {
+  async #read(needed: bigint): Promise<SegmentReading | null> {
     try {
       return await this.#cursor.read(needed)
     } catch (error) {
-      const segment = this.#cursor.place?.segment
+      const segment = this.#cursor.reading?.segment
       if (isUnreadable(error) && segment !== undefined) {
         this.#cannotReadRest(segment, error)
         this.#cursor.leave()
@@ -131,18 +142,16 @@ export class LogBlocks {
         this.#checkChain(expected, position)
         const { pendingHeight } = this.#assembler
         if (pendingHeight === null || pendingHeight === before) return
-        if (this.#noteMissing(segment, pendingHeight)) this.#leave()
+        this.#leaveIfMissing(segment, pendingHeight)
       } catch (error) {
-        if (error instanceof GapError && this.#isElsewhere(segment, error)) {
-          this.#leave()
+        if (error instanceof GapError) {
+          this.#leaveForGap(segment, error)
           return
         }
         // A log is of one chain: an event of another one is damaged.
         const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
         if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
-        const height = this.#assembler.pendingHeight
-        this.#cannotRead(segment, error, height)
-        this.#isLeaving = height !== null && this.#reader.segments.find(height) !== null
+        this.#cannotReadBlock(segment, error)
       }
     }
   }
@@ -158,14 +167,28 @@ export class LogBlocks {
   }
 
   /**
-   * Notes that a segment does not have all the blocks of its name: the next block in it is another one than the next block of the
-   * store. Returns whether that is in another segment.
+   * Leaves a segment that does not have all the blocks of its name, if another one has them.
+   *
+   * @param next the block that has begun, or the one after the segment's last one
    */
-  #noteMissing(segment: LogSegment, next: bigint): boolean {
+  #leaveIfMissing(segment: LogSegment, next: bigint): void {
     const from = this.#nextOfStore()
-    if (from === null || from >= next || from < segment.first || from > segment.last) return false
-    this.#reader.segments.cannotRead(segment, { from, to: next - 1n, reason: reasonOf(segment) })
-    return this.#reader.segments.find(from) !== null
+    if (from === null || from >= next || from < segment.first || from > segment.last) return
+    this.#noteMissing(segment, { from, to: next - 1n })
+    if (this.#reader.segments.find(from) !== null) this.#leave()
+  }
+
+  /**
+   * Leaves a segment because of a gap, if another one has the first missing block with all its events.
+   *
+   * @throws {GapError} the error, if none has.
+   */
+  #leaveForGap(segment: LogSegment, error: GapError): void {
+    const { from, to } = error
+    if (segment.kind !== 'part' && from >= segment.first && from <= segment.last)
+      this.#noteMissing(segment, { from, to: to < segment.last ? to : segment.last })
+    if (this.#reader.segments.find(from, { wantsWhole: true }) === null) throw error
+    this.#leave()
   }
 
   /** The first block that the store will not have once every block handed on is committed; null if the logs are empty, too. */
@@ -176,20 +199,39 @@ export class LogBlocks {
     return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.segments.lowest()
   }
 
-  /** Whether another segment has a block that a segment should have, but was found not to have, whole. */
-  #isElsewhere(segment: LogSegment, { from, to }: GapError): boolean {
-    const isOfSegment = segment.kind !== 'part' && from >= segment.first && from <= segment.last
-    if (isOfSegment) {
-      const last = to < segment.last ? to : segment.last
-      this.#reader.segments.cannotRead(segment, { from, to: last, reason: reasonOf(segment) })
-    }
-    return this.#reader.segments.find(from, { wantsWhole: true }) !== null
+  /** Passes over the block that has begun, and leaves the segment if another one has it. */
+  #cannotReadBlock(segment: LogSegment, { message }: Error): void {
+    const height = this.#assembler.pendingHeight
+    this.#beginAnew()
+    if (height === null) return
+    this.#options.log.warn(`live ingestion: block ${height} cannot be read: ${message}`)
+    this.#reader.segments.cannotRead(segment, { from: height, to: height, reason: message })
+    this.#isLeaving = this.#reader.segments.find(height) !== null
   }
 
-  /** Leaves a segment for another one: the assembler begins anew with what was whole before. */
+  /** Passes over everything in a segment from the next block on. */
+  #cannotReadRest(segment: LogSegment, { message }: Error): void {
+    const from = this.#needed()
+    this.#beginAnew()
+    if (from === null) return
+    this.#options.log.warn(`live ingestion: ${segment.name} cannot be read from block ${from} on: ${message}`)
+    this.#reader.segments.cannotRead(segment, { from, to: null, reason: message })
+  }
+
+  #noteMissing(segment: LogSegment, { from, to }: HeightRange): void {
+    const reason = `${segment.name} does not have it with all its events`
+    this.#reader.segments.cannotRead(segment, { from, to, reason })
+  }
+
+  /** Leaves a segment for another one. */
   #leave(): void {
-    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
+    this.#beginAnew()
     this.#isLeaving = true
+  }
+
+  /** Forgets the block that is open: a new assembler goes on with what was whole before. */
+  #beginAnew(): void {
+    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
   }
 
   /** Whether the store is of a chain, or empty. */
@@ -198,34 +240,10 @@ export class LogBlocks {
     return stored === null || stored.chainId === chain
   }
 
-  /** Passes over a block: the assembler begins anew with what was whole before. */
-  #cannotRead(segment: LogSegment, error: Error, height: bigint | null): void {
-    if (height !== null) {
-      this.#options.log.warn(`live ingestion: block ${height} cannot be read: ${error.message}`)
-      this.#reader.segments.cannotRead(segment, { from: height, to: height, reason: error.message })
-    }
-    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
-  }
-
-  /** Passes over everything in a segment from the next block on. */
-  #cannotReadRest(segment: LogSegment, error: Error): void {
-    const from = this.#needed()
-    this.#cannotRead(segment, error, null)
-    if (from === null) return
-    this.#options.log.warn(
-      `live ingestion: ${segment.name} cannot be read from block ${from} on: ${error.message}`,
-    )
-    this.#reader.segments.cannotRead(segment, { from, to: null, reason: error.message })
-  }
-
   #assemblerFor(coverage: Coverage | null): BlockAssembler {
     const { allowGap, strict, accepted } = this.#options
     return new BlockAssembler({ allowGap, strict, accepted, ...this.#listener, coverage })
   }
-}
-
-function reasonOf({ name }: LogSegment): string {
-  return `${name} does not have it with all its events`
 }
 
 /** Whether an error is damage in the log; all others are about what is missing, or refused by a setting. */

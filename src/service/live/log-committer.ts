@@ -62,7 +62,7 @@ export class LogCommitter {
   readonly #wait: LogWait
   #isWriter = false
   /** The store's last block, as last seen; null while it has none. */
-  #height: bigint | null = null
+  #storedHeight: bigint | null = null
   /** The reading of this time as the writer, or of the last one. */
   #reading: LogBlocks | null = null
 
@@ -85,14 +85,14 @@ export class LogCommitter {
     return this.#isWriter
   }
 
-  /** The log that is waited for although another one goes on, once that lasts; null if there is none. */
-  get waiting(): string | null {
-    return this.#wait.describe(this.#height === null ? null : this.#height + 1n)
+  /** The log that is waited for although another one goes on, once that lasts; null if there is none. The first call begins to measure. */
+  describeWait(): string | null {
+    return this.#wait.describe(this.#storedHeight === null ? null : this.#storedHeight + 1n)
   }
 
   /** Bytes of the logs that are not in the store yet. */
   get bytesLeft(): number {
-    return bytesAfter(this.#reader.logs, this.#height, this.#reading?.place ?? null)
+    return bytesAfter(this.#reader.logs, this.#storedHeight, this.#reading?.offset ?? null)
   }
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */
@@ -148,7 +148,7 @@ export class LogCommitter {
 
   /** The store has these blocks. */
   #has(coverage: Coverage): void {
-    this.#height = coverage.height
+    this.#storedHeight = coverage.height
     this.#listener.onCoverage(coverage)
   }
 
@@ -156,7 +156,7 @@ export class LogCommitter {
   async #untilBlock(): Promise<void> {
     const { signal, store } = this.#options
     while (!signal.aborted) {
-      const next = this.#height === null ? this.#reader.segments.lowest() : this.#height + 1n
+      const next = this.#storedHeight === null ? this.#reader.segments.lowest() : this.#storedHeight + 1n
       if (next !== null && (this.#reader.segments.find(next) !== null || this.#reader.gaps.at(next) !== null))
         return
       await this.#reader.untilChange(signal)

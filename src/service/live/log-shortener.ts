@@ -12,8 +12,10 @@ type LogShortenerOptions = {
   /** Folder of the event log. */
   folder: string
   keep: LogRetention
-  /** Whether anything may be deleted before a store is among the readers. */
-  mayDelete: boolean
+  /** Whether a setting says what is kept: then anything may be deleted before a store is among the readers. */
+  isKeepSet: boolean
+  /** Whether a store was among the readers of an earlier process. */
+  hadRequiredReader: boolean
   log: Logger
 }
 
@@ -23,7 +25,7 @@ type LogShortenerOptions = {
  */
 export class LogShortener {
   readonly #options: LogShortenerOptions
-  #mayDelete: boolean
+  #hadRequiredReader: boolean
   /** The readers as last seen. */
   #readers: readonly ReaderFile[] = []
   /** When the log was shortened last, and the number of the segment that was written to then. */
@@ -31,12 +33,12 @@ export class LogShortener {
 
   constructor(options: LogShortenerOptions) {
     this.#options = options
-    this.#mayDelete = options.mayDelete
+    this.#hadRequiredReader = options.hadRequiredReader
   }
 
-  /** Whether a store has been among the readers, or anything might be deleted without one. */
-  get mayDelete(): boolean {
-    return this.#mayDelete
+  /** Whether a store has been among the readers. */
+  get hadRequiredReader(): boolean {
+    return this.#hadRequiredReader
   }
 
   /**
@@ -62,12 +64,12 @@ export class LogShortener {
   }
 
   #shorten(isFull: boolean): boolean {
-    const { folder, keep } = this.#options
+    const { folder, keep, isKeepSet } = this.#options
     const readers = readReaders(NODE_DISK, folder)
     if (NODE_DISK.stat(readersFolder(folder)) === null) return false
     this.#readers = readers
-    this.#mayDelete ||= readers.some(({ isRequired }) => isRequired)
-    const mayDelete = this.#mayDelete
+    this.#hadRequiredReader ||= readers.some(({ isRequired }) => isRequired)
+    const mayDelete = isKeepSet || this.#hadRequiredReader
     const deleted = retain({ disk: NODE_DISK, folder, keep, mayDelete, nowMs: Date.now() }, isFull)
     return deleted.length > 0
   }

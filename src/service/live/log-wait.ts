@@ -15,7 +15,8 @@ export class LogWait {
   }
 
   /**
-   * For which log the next block is waited for, once that lasts; null if for none.
+   * For which log the next block is waited for, once that lasts; null if for none. It lasts from the first call that finds the
+   * block missing on, so this must be called regularly.
    *
    * @param next the block after the store's last one; null if it has none
    */

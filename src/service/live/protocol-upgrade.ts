@@ -41,7 +41,7 @@ export class ProtocolUpgrade {
   readonly #options: ProtocolUpgradeOptions
   readonly #listener: ProtocolUpgradeListener
   #pending: Pending | null = null
-  #height: bigint
+  #loggedHeight: bigint
   /** Whether a core has connected that has not been sent the answer again. */
   #mustRepeat = false
   /** Whether a long wait has been logged. */
@@ -50,7 +50,7 @@ export class ProtocolUpgrade {
   constructor(options: ProtocolUpgradeOptions, listener: ProtocolUpgradeListener) {
     this.#options = options
     this.#listener = listener
-    this.#height = options.height ?? -1n
+    this.#loggedHeight = options.height ?? -1n
     const { earlier, writer } = options
     const { upgrade } = writer.head
     if (upgrade === null) return
@@ -58,7 +58,8 @@ export class ProtocolUpgrade {
     this.#pending = { height: upgrade.height, since, isAnswered: false }
   }
 
-  get state(): UpgradeState | null {
+  /** The upgrade that the core waits in, and for whom, which this reads in the readers' files; null if there is none. */
+  readState(): UpgradeState | null {
     if (this.#pending === null) return null
     const { height, since, isAnswered } = this.#pending
     return { height: `${height}`, since, waitsFor: isAnswered ? null : this.#waitsFor(height) }
@@ -93,8 +94,8 @@ export class ProtocolUpgrade {
 
   /** The log's head has changed. */
   committed({ last }: LogHead): void {
-    if (last === null || last <= this.#height) return
-    this.#height = last
+    if (last === null || last <= this.#loggedHeight) return
+    this.#loggedHeight = last
     this.#answerIfReady()
   }
 
@@ -106,7 +107,7 @@ export class ProtocolUpgrade {
   /** Looks for the readers' answers, answers on a new connection, and names a long wait in the log, once; called every second. */
   upkeep(): void {
     this.#answerIfReady()
-    const { state } = this
+    const state = this.readState()
     if (state === null) return
     if (this.#pending?.isAnswered === true && this.#mustRepeat && this.#send()) {
       this.#options.log.info(
@@ -119,7 +120,7 @@ export class ProtocolUpgrade {
   }
 
   #waitsFor(height: bigint): 'block' | 'receiver' | null {
-    if (this.#height < height) return 'block'
+    if (this.#loggedHeight < height) return 'block'
     return this.#hasUnanswered(height) ? 'receiver' : null
   }
 

@@ -96,12 +96,14 @@ export class LogReceiver implements Receiver {
     const hadReadersFolder = existsSync(readersFolder(eventLog))
     const unlock = takeLogFolder(eventLog)
     const earlier = readReceiverFile(NODE_DISK, eventLog)
-    // Who needs what of a log is not known if the folder that says so was deleted.
+    // Who needs what of a log is not known if the folder that says so was deleted: it waits for a store, as a new log without
+    // the setting does.
     const isForgotten = earlier !== null && !hadReadersFolder
     const shortener = new LogShortener({
       folder: eventLog,
       keep: keep ?? DEFAULT_KEEP,
-      mayDelete: !isForgotten && (keep !== null || earlier?.hadRequiredReader === true),
+      isKeepSet: !isForgotten && keep !== null,
+      hadRequiredReader: !isForgotten && earlier?.hadRequiredReader === true,
       log,
     })
     const receiver = new LogReceiver(task, log, listener, { unlock, earlier, shortener })
@@ -146,12 +148,15 @@ export class LogReceiver implements Receiver {
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
     const log = this.#log
-    const upgrade: ProtocolUpgrade = new ProtocolUpgrade(
+    const intake = new Intake({ writer, height, log })
+    const upgrade = new ProtocolUpgrade(
       { folder: eventLog, log, writer, height, earlier: earlier?.upgrade ?? null },
       { send: (message) => intake.send(message), onChange },
     )
-    const intake = new Intake(
-      { writer, height, log },
+    this.#parts = { writer, upgrade, intake }
+    this.#report()
+    this.port = await intake.listen(
+      { host, port, allowed: createAllowList(from) },
       {
         onChange,
         onConnected: () => upgrade.connected(),
@@ -159,9 +164,6 @@ export class LogReceiver implements Receiver {
         onUpgrade: (last) => upgrade.announced(last),
       },
     )
-    this.#parts = { writer, upgrade, intake }
-    this.#report()
-    this.port = await intake.listen({ host, port, allowed: createAllowList(from) })
     this.#upkeep = setInterval(() => this.#keepUp(), UPKEEP_MS)
   }
 
@@ -232,9 +234,9 @@ export class LogReceiver implements Receiver {
       ...received,
       failures: [writeFault, failure].filter((some) => some !== null),
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
-      upgrade: this.#parts?.upgrade.state ?? null,
+      upgrade: this.#parts?.upgrade.readState() ?? null,
       hasDiskFault: this.#hasDiskFault,
-      hadRequiredReader: this.#locked.shortener.mayDelete && this.#task.keep === null,
+      hadRequiredReader: this.#locked.shortener.hadRequiredReader,
     }
   }
 }

@@ -44,7 +44,7 @@ const FORWARD = {
       lagBlocks: { type: 'integer', description: 'blocks between the last one forwarded and the newest one' },
       lagSeconds: { type: 'number', description: 'the same lag in seconds of block time' },
       missingBlocks: blocksOrNull(
-        'blocks that the receiver must get from another source, or from a core restarted from an earlier snapshot; forwarding continues after the last of them',
+        'the first and the last block that the receiver must get from another source, or from a core restarted from an earlier snapshot; those between them may have been forwarded; forwarding continues after the last of them',
       ),
       failure: textOrNull('why forwarding has stopped; null if it has not'),
     }),

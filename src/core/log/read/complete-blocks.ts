@@ -3,7 +3,7 @@ import { isDamage } from '../../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
 import type { LogReader } from './log-reader.ts'
-import { isSameSegment, type LogSegment } from './log-source.ts'
+import { isSameSegment, type LogSegment, type SegmentOffset } from './log-source.ts'
 import { framesOf } from './read-segment.ts'
 
 /** A block with all its events; block 1 in each of its two parts. */
@@ -15,8 +15,8 @@ export type CompleteBlock = {
   hash: string
   /** Its events, as the core sent them. */
   events: Buffer[]
-  /** Its end: the segment that it was read from, and the offset there. */
-  place: { segment: LogSegment; offset: number }
+  /** Its end, in the segment that it was read from. */
+  end: SegmentOffset
 }
 
 /** Reads blocks of event logs that are complete, one after the other, by height. */
@@ -33,20 +33,23 @@ export class CompleteBlocks {
    * not yet.
    */
   async next(height: bigint, after: string | null = null): Promise<CompleteBlock | null> {
+    const isOtherPart = after !== null
     for (;;) {
       const reading = this.#reading
       const block = reading?.blocks[0]
       if (reading === null || block === undefined) {
-        if (!(await this.#readOn(height, after !== null))) return null
-      } else if (block.height === height && block.hash !== after) {
-        return reading.take()
-      } else if (block.height <= height) {
-        reading.take()
-      } else if (after !== null) {
-        return null
-      } else {
-        this.#hasNot(reading, height, block.height - 1n)
+        if (!(await this.#readOn(height, isOtherPart))) return null
+        continue
       }
+      if (block.height === height && block.hash !== after) return reading.take()
+      if (block.height <= height) {
+        // An earlier block, or the part of block 1 that was given already: it is dropped.
+        reading.take()
+        continue
+      }
+      // A later block follows. The other part of block 1 need not be there; any other block should be.
+      if (isOtherPart) return null
+      this.#hasNot(reading, height, block.height - 1n)
     }
   }
 
@@ -80,7 +83,11 @@ export class CompleteBlocks {
     }
   }
 
-  /** A segment that should have these blocks does not have them, unless they were passed already: then it is read again. */
+  /**
+   * A segment that should have these blocks does not have them, unless they were passed already: then it is read again. So if
+   * reading began for block 50 of a segment with blocks 1 to 100, earlier ones were dropped, and block 20 may well be there; the
+   * same goes for block 50 once it was taken.
+   */
   #hasNot(reading: SegmentBlocks, from: bigint, to: bigint): void {
     this.#reading = null
     const { segment, begunFor, taken } = reading
@@ -96,7 +103,7 @@ export class CompleteBlocks {
 /** The complete blocks of a segment, as it is read from its beginning on. */
 class SegmentBlocks {
   readonly segment: LogSegment
-  /** The height because of which reading began. */
+  /** The height because of which reading began: earlier blocks are dropped. */
   readonly begunFor: bigint
   /** Whether nothing follows. */
   isAtEnd = false
@@ -169,7 +176,7 @@ class SegmentBlocks {
     const { height, timestamp, hash, isWhole } = block!
     this.height = height + 1n
     if (!isWhole) return
-    const place = { segment: this.segment, offset }
-    this.blocks.push({ height, timestamp, hash, events: this.#events, place })
+    const blockEnd = { segment: this.segment, offset }
+    this.blocks.push({ height, timestamp, hash, events: this.#events, end: blockEnd })
   }
 }

@@ -96,9 +96,11 @@ export class LocalLog implements LogSource {
   }
 
   /** Extends the segment that is being written; false if the head is of another one. A log may have thousands of others. */
-  #extendActive({ number, last, bytes }: LogHead): boolean {
+  #extendActive({ number, first, last, bytes }: LogHead): boolean {
     const { active } = this
-    if (active === null || active.number !== number || last === null) return false
+    if (active === null || last === null) return false
+    // A log that was deleted begins again with the first number, at another block.
+    if (active.number !== number || active.first !== first) return false
     this.active = { ...active, last, bytes }
     return true
   }

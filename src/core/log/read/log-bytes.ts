@@ -1,4 +1,4 @@
-import { isSameSegment, type LogSegment, type LogSource } from './log-source.ts'
+import { isSameSegment, type LogSource, type SegmentOffset } from './log-source.ts'
 import type { SegmentChoice } from './segment-choice.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { SegmentChoice } from './segment-choice.ts'
 export function bytesAfter(
   logs: readonly LogSource[],
   height: bigint | null,
-  current: { segment: LogSegment; offset: number } | null,
+  current: SegmentOffset | null,
 ): number {
   let bytes = 0
   for (const log of logs) {

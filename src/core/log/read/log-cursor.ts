@@ -4,8 +4,8 @@ import type { LogReader } from './log-reader.ts'
 import { isSameSegment, type LogSegment } from './log-source.ts'
 import { framesOf } from './read-segment.ts'
 
-/** A segment, and how far it was read. */
-export type SegmentPlace = { segment: LogSegment; frames: SegmentFrames }
+/** A segment that is being read, and its frames from where it was read to. */
+export type SegmentReading = { segment: LogSegment; frames: SegmentFrames }
 
 /**
  * Reads event logs on, from segment to segment: to read a block, it takes the newest segment that has it, reads that to its
@@ -14,8 +14,11 @@ export type SegmentPlace = { segment: LogSegment; frames: SegmentFrames }
 export class LogCursor {
   readonly #reader: LogReader
   readonly #sinkOf: (segment: LogSegment) => RecordSink
-  #place: SegmentPlace | null = null
-  /** The segment that was read last to its end. */
+  #reading: SegmentReading | null = null
+  /**
+   * The segment that was read last to its end, and not left: what it did not give of its blocks, it does not have. Null after
+   * {@link leave}, since of a segment that was left a block may be needed again.
+   */
   #ended: LogSegment | null = null
 
   /** @param sinkOf gives what receives the frames of a segment */
@@ -24,34 +27,34 @@ export class LogCursor {
     this.#sinkOf = sinkOf
   }
 
-  /** Where it has come to; null between two segments. */
-  get place(): SegmentPlace | null {
-    return this.#place
+  /** What is being read; null between two segments. */
+  get reading(): SegmentReading | null {
+    return this.#reading
   }
 
   /**
-   * Reads the next bytes for whoever needs a block, and returns where, for {@link SegmentFrames.handOn}; null if there are none
-   * yet.
+   * Reads the next bytes for whoever needs a block, and returns what was read, for {@link SegmentFrames.handOn}; null if
+   * there are none yet.
    */
-  async read(needed: bigint): Promise<SegmentPlace | null> {
+  async read(needed: bigint): Promise<SegmentReading | null> {
     for (;;) {
-      this.#place ??= this.#begin(this.#find(needed))
-      const place = this.#place
-      if (place === null) return null
-      const { bytes, following } = await place.frames.read()
+      this.#reading ??= this.#begin(this.#find(needed))
+      const reading = this.#reading
+      if (reading === null) return null
+      const { bytes, following } = await reading.frames.read()
       const isEnd = following === 'nothing'
       if (isEnd) {
-        this.#place = null
-        this.#ended = place.segment
+        this.#reading = null
+        this.#ended = reading.segment
       }
-      if (bytes.length > 0 || isEnd) return place
-      if (!this.#goesOnElsewhere(needed, place.segment)) return null
+      if (bytes.length > 0 || isEnd) return reading
+      if (!this.#goesOnElsewhere(needed, reading.segment)) return null
     }
   }
 
   /** Leaves a segment before its end: what is needed next is looked for in others, too. */
   leave(): void {
-    this.#place = null
+    this.#reading = null
     this.#ended = null
   }
 
@@ -59,11 +62,11 @@ export class LogCursor {
   #goesOnElsewhere(needed: bigint, segment: LogSegment): boolean {
     const other = this.#find(needed)
     if (other === null || isSameSegment(other, segment)) return false
-    this.#place = this.#begin(other)
+    this.#reading = this.#begin(other)
     return true
   }
 
-  #begin(segment: LogSegment | null): SegmentPlace | null {
+  #begin(segment: LogSegment | null): SegmentReading | null {
     if (segment === null) return null
     return { segment, frames: framesOf(segment, segment.name, this.#sinkOf(segment)) }
   }
@@ -71,7 +74,7 @@ export class LogCursor {
   /** The segment to read a block from, or else the first one after it; null if there is none yet. */
   #find(needed: bigint): LogSegment | null {
     const ended = this.#ended
-    // What it did not give of its blocks, it does not have.
+    // After a segment with blocks 1 to 9 of which it gave only 1 to 7, block 10 is looked for, and not block 8 in it again.
     const from = ended !== null && ended.first <= needed && needed <= ended.last ? ended.last + 1n : needed
     const { segments, gaps } = this.#reader
     const segment = segments.find(from)

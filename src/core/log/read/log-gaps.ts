@@ -20,10 +20,9 @@ export class LogGaps {
 
   /**
    * The blocks from a height on that no log can give, although later ones are there; null if there is none, or a log that
-   * is being written may still get them. Looks at the logs again.
+   * is being written may still get them. This refreshes all logs first: the block may have come a moment ago.
    */
   at(height: bigint, options: ChoiceOptions = {}): LogGap | null {
-    // The block may have come a moment ago.
     for (const log of this.#logs) log.refresh()
     if (this.#segments.find(height, options) !== null) return null
     const next = this.#segments.nextAfter(height, options)

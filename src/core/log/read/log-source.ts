@@ -20,6 +20,9 @@ export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
   return one.log === other.log && one.number === other.number && one.first === other.first
 }
 
+/** How far a segment was read: everything before an offset, in bytes. */
+export type SegmentOffset = { segment: LogSegment; offset: number }
+
 /** An event log as its readers see it. */
 export type LogSource = {
   /** What the log is called in messages: its folder. */

@@ -89,7 +89,10 @@ export class SegmentChoice {
     )
   }
 
-  /** After a block that cannot be read, the next one that may be: of a segment that begins there, or can be read on from there. */
+  /**
+   * After a block that cannot be read, the next one that may be: of a segment that begins there, or can be read on from there.
+   * With segments 1 to 9, of which 4 to 6 cannot be read, and 20 to 30, block 7 follows block 4, and block 20 follows block 10.
+   */
   #nextStart(logs: readonly LogSource[], height: bigint, options: ChoiceOptions): bigint | null {
     const starts = logs.flatMap((log) => {
       const { active } = log
@@ -124,7 +127,10 @@ export class SegmentChoice {
   }
 }
 
-/** Of segments with block 1, those in which another block follows its two parts: a core may have stopped between them. */
+/**
+ * Of segments with block 1, those in which block 2 follows its two parts. A segment with block 1 alone may have only the first of
+ * them, since a core may have stopped between them. If there are no others, it is read all the same.
+ */
 function withBothParts(segments: readonly LogSegment[]): readonly LogSegment[] {
   const followed = segments.filter(({ kind, last }) => kind !== 'part' && last > 1n)
   return followed.length > 0 ? followed : segments

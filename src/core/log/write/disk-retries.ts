@@ -137,21 +137,23 @@ export class DiskRetries {
   async #tryUntilDone(): Promise<void> {
     const { log, folder, disk } = this.#options
     let isLogged = false
-    for (let isAccepting = false; this.#refused.length > 0; isAccepting = await this.#tryAll()) {
+    let isAccepting = false
+    while (this.#refused.length > 0) {
+      if (!isAccepting && !this.#makesRoom()) {
+        if (!isLogged) log.error(`${this.fault}, ${folder}: ${this.#fault!.message}`)
+        isLogged = true
+        await disk.untilSpace()
+      }
+      isAccepting = await this.#tryAll()
       if (this.#failure !== null) throw this.#failure
-      if (isAccepting || this.#makesRoom()) continue
-      if (!isLogged) log.error(`${this.fault}, ${folder}: ${this.#fault!.message}`)
-      isLogged = true
-      await disk.untilSpace()
     }
-    if (this.#failure !== null) throw this.#failure
     this.#waiting = null
     this.#fault = null
     this.#listener.onFault(null)
     if (isLogged) log.info('the event log can be written again')
   }
 
-  /** Tries all that was refused once; returns whether the disk has accepted it. */
+  /** Tries all that was refused once; returns whether the disk has accepted it. More may have been refused meanwhile. */
   async #tryAll(): Promise<boolean> {
     let isAccepting = true
     for (const refused of [...this.#refused]) {

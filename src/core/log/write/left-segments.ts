@@ -43,6 +43,26 @@ export async function openLeftSegments(left: LeftLog): Promise<LeftSegments> {
   return { segments, part }
 }
 
+/**
+ * Opens one segment. What is read of it depends on the head:
+ *
+ * | the head | is read | on disk is |
+ * |---|---|---|
+ * | names a later segment | all: it was whole on disk, and only its last name was lost | all |
+ * | names this one | if everything written is intact, all; otherwise the committed length | the committed length |
+ * | names an earlier one | if everything written is intact, all; otherwise nothing | nothing |
+ * | is missing or damaged | all: nobody knows how much was committed | unknown |
+ *
+ * And what is done with it depends on what can be read:
+ *
+ * | readable | segment | then |
+ * |---|---|---|
+ * | less than is committed, or the head is missing | any | full; all its bytes stay as they are, since readers may have them |
+ * | all that is committed | not the newest | full; written again, and sealed up to its last whole block |
+ * | all that is committed | the newest | goes on; written again, and cut after its last event |
+ *
+ * What is known to be on disk is not written again.
+ */
 async function openLeftSegment(
   { disk, folder, head, isIntact, check }: LeftLog,
   name: OpenName,
@@ -50,22 +70,24 @@ async function openLeftSegment(
 ): Promise<{ segment: OpenSegment; part: LoggedBlock | null }> {
   const path = `${folder}/${segmentName(name)}`
   const { bytes: size } = disk.stat(path)!
-  // A head of a later segment says that this one was whole on disk; only its new name was lost.
   const isPassed = head !== null && head.number > name.number
   const committedBytes = head?.number === name.number ? head.bytes : 0
-  const isTrusted = isIntact || isPassed || head === null
-  const content = await readContent(disk, path, isTrusted ? size : Math.min(size, committedBytes), check)
+  const isAllRead = isIntact || isPassed || head === null
+  const content = await readContent(disk, path, isAllRead ? size : Math.min(size, committedBytes), check)
   const segment = OpenSegment.reopen(disk, folder, name, content)
-  // Readers may have what was committed: it stays, readable or not. Without a head nobody knows how much that is.
-  const isDamaged = head === null || content.ended.bytes < committedBytes
-  // A process that was killed as a flush failed could not note it: what is not written again may not be flushed again.
-  if (!isPassed && !isDamaged) segment.rewriteFrom(committedBytes)
-  if (isDamaged || !isNewest) {
-    check.dropOpenBlock()
-    segment.committed(content.ended.bytes)
-    segment.fill()
+  if (head === null || content.ended.bytes < committedBytes) {
+    segment.keepAll()
     // If none of its blocks can be read, the name says which they were.
-    if (isDamaged) segment.keepRest(committedBytes > 0 || size > 0 ? (head?.last ?? name.first) : null)
+    if (committedBytes > 0 || size > 0) segment.nameBy(head?.last ?? name.first)
+    check.dropOpenBlock()
+    return { segment, part: null }
+  }
+  segment.wasFlushed(isPassed ? content.ended.bytes : committedBytes)
+  // A process that was killed as a flush failed could not note it.
+  segment.writeAgain()
+  if (!isNewest) {
+    segment.sealUncommitted()
+    check.dropOpenBlock()
     return { segment, part: null }
   }
   segment.cutRest()

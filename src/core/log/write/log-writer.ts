@@ -36,7 +36,7 @@ export class OtherLogChainError extends Error {
 /** What is to be done with a segment, in the order in which events came. */
 type Step =
   | { type: 'begin'; block: LoggedBlock }
-  | { type: 'event'; bytes: Buffer }
+  | { type: 'event'; bytes: Buffer; isCopy: boolean }
   | { type: 'end'; block: LoggedBlock }
   | { type: 'drop' }
 
@@ -82,7 +82,8 @@ export class LogWriter {
     const writer = new LogWriter(check, retries, segments, options.segmentBytes)
     const left = await openLeftSegments({ disk, folder, head, isIntact, check })
     segments.takeLeft(left.segments)
-    if (left.part !== null) writer.#setApart(left.part)
+    const { part } = left
+    if (part !== null) retries.doInTurn(() => writer.#setApart(part))
     segments.commit()
     // A full disk does not keep a core from connecting.
     await Promise.race([segments.committing, sleep(SPACE_WAIT_MS, undefined, { ref: false })])
@@ -107,7 +108,7 @@ export class LogWriter {
 
   /** A store holds blocks: events must be of its chain. */
   pinChain(id: string): void {
-    this.#check.pinned ??= { id, pinnedBy: 'the store contains chain' }
+    this.#check.pin({ id, pinnedBy: 'the store contains chain' })
   }
 
   /** A core has connected. */
@@ -125,7 +126,7 @@ export class LogWriter {
     const { role, block, dropsBlock, upgradeAfter } = checked
     if (dropsBlock) this.#steps.push({ type: 'drop' })
     if (role === 'begin') this.#steps.push({ type: 'begin', block: block! })
-    if (role !== 'outside') this.#steps.push({ type: 'event', bytes: event })
+    if (role !== 'outside') this.#steps.push({ type: 'event', bytes: event, isCopy: false })
     if (role === 'end') this.#steps.push({ type: 'end', block: block! })
     if (upgradeAfter !== null) this.#segments.announce({ height: upgradeAfter, event: Buffer.from(event) })
     return checked
@@ -141,15 +142,16 @@ export class LogWriter {
   }
 
   /**
-   * Writes the events taken. Returns null, or a promise that resolves once a full disk has space again, or a slow one has
-   * flushed all but one segment.
+   * Writes the events taken. Returns null if more may be taken at once, or nothing can be written any more, of which the listener
+   * was told. Otherwise returns what to wait for: a disk that refuses writes (the promise rejects if it never accepts them), or
+   * a slow one that must first commit.
    */
   write(): Promise<void> | null {
     if (this.#retries.hasFailed) return null
     this.#retries.doInTurn(this.#runSteps)
-    // The memory of events is the caller's.
-    for (const step of this.#steps) if (step.type === 'event') step.bytes = Buffer.from(step.bytes)
-    return this.#retries.waiting ?? (this.#segments.isBehind ? this.#segments.committing : null)
+    this.#copyEvents()
+    if (this.#retries.waiting !== null) return this.#retries.waiting
+    return this.#segments.isBehind ? this.#segments.committing : null
   }
 
   /** Whether a block has begun and not ended. */
@@ -171,6 +173,15 @@ export class LogWriter {
   get #unsettled(): Promise<void> | null {
     const waiting = this.#retries.hasFailed ? null : this.#retries.waiting
     return waiting ?? this.#segments.committing
+  }
+
+  /** Copies events that the disk has refused: their memory is the caller's, who may use it again after {@link write}. */
+  #copyEvents(): void {
+    for (const step of this.#steps) {
+      if (step.type !== 'event' || step.isCopy) continue
+      step.bytes = Buffer.from(step.bytes)
+      step.isCopy = true
+    }
   }
 
   readonly #runSteps = (): void => {

@@ -18,8 +18,9 @@ type LeftContent = {
 const NOTHING: SegmentLength = { bytes: 0, records: 0 }
 
 /**
- * The file of a segment that is not sealed. It has three lengths: the committed one, which readers may have; that of the blocks
- * which have ended; and that of all events written. Each is at most the next.
+ * The file of a segment that is not sealed. It has three lengths: the committed one, which the head names; that of the blocks
+ * which have ended; and that of all events written. Each is at most the next. A fourth one says how much is known to be on disk:
+ * a full segment of an earlier process is sealed without a head that names its end, so it may be less than the committed one.
  */
 export class OpenSegment {
   readonly number: number
@@ -31,7 +32,10 @@ export class OpenSegment {
   readonly #file: LogFile
   #written = NOTHING
   #ended = NOTHING
+  /** What the head names, or never needs to. */
   #committedBytes = 0
+  /** What is known to be on disk, of the blocks which have ended. */
+  #flushedBytes = 0
   #last: LoggedBlock | null = null
   /** The hashes of the parts of block 1. */
   #blockOne = new Set<string>()
@@ -165,23 +169,32 @@ export class OpenSegment {
     this.#isFull = true
   }
 
-  /**
-   * The segment of an earlier process is damaged after its last block that can be read. The rest stays as it is: readers may have
-   * a part of it.
-   *
-   * @param unreadable the block to name the file by if none can be read; null if it has none
-   */
-  keepRest(unreadable: bigint | null): void {
-    this.#isDamaged = true
-    if (unreadable !== null) this.#last ??= { height: unreadable, timestamp: 0n, hash: '', isWhole: false }
+  /** Nothing more is written to it, and no head names its end: another segment follows it already. */
+  sealUncommitted(): void {
+    this.#isFull = true
+    this.#committedBytes = this.#ended.bytes
   }
 
-  /**
-   * Writes again what an earlier process has written after a length: if a flush of it has failed, only what is written again is
-   * flushed.
-   */
-  rewriteFrom(bytes: number): void {
-    copyBytes(this.#file, bytes, this.#written.bytes, this.#file, bytes)
+  /** As {@link sealUncommitted}, for a segment that is damaged: the rest stays as it is, since readers may have a part of it. */
+  keepAll(): void {
+    this.sealUncommitted()
+    this.#isDamaged = true
+  }
+
+  /** Names the file by a block if none of its blocks can be read. */
+  nameBy(height: bigint): void {
+    this.#last ??= { height, timestamp: 0n, hash: '', isWhole: false }
+  }
+
+  /** What an earlier process has written up to a length is on disk. */
+  wasFlushed(bytes: number): void {
+    this.#flushedBytes = bytes
+  }
+
+  /** Writes again all that is not known to be on disk: if a flush of it has failed, only what is written again is flushed. */
+  writeAgain(): void {
+    const start = this.#flushedBytes
+    copyBytes(this.#file, start, this.#written.bytes, this.#file, start)
   }
 
   /** Cuts off what follows the events that can be read. */
@@ -195,12 +208,15 @@ export class OpenSegment {
   async flush(): Promise<void> {
     // After a failed flush the system counts bytes and length as flushed, unless they are written again.
     if (this.#isFlushOpen && !this.#isDamaged) {
-      this.rewriteFrom(this.#committedBytes)
+      this.writeAgain()
       this.cutRest()
     }
+    // Blocks that end meanwhile are flushed by the next call.
+    const ended = this.#ended.bytes
     this.#isFlushOpen = true
     await this.#file.flush()
     this.#isFlushOpen = false
+    this.#flushedBytes = ended
     if (this.#isNameFlushed) return
     await this.#disk.flushFolder(this.#folder)
     this.#isNameFlushed = true
@@ -248,9 +264,15 @@ function createFile(
 ): LogFile {
   const path = pathOf(folder, number, first)
   const file = disk.create(`${path}.new`)
-  fill(file)
-  disk.rename(`${path}.new`, path)
-  return file
+  try {
+    fill(file)
+    disk.rename(`${path}.new`, path)
+    return file
+  } catch (error) {
+    // A full disk: this is done again.
+    file.close()
+    throw error
+  }
 }
 
 /** The header of a record: within a log, sequence numbers rise with the segment and the place in it. */

@@ -65,7 +65,10 @@ export class SegmentQueue {
     return this.#segments.length >= MAX_UNFLUSHED_SEGMENTS
   }
 
-  /** Takes the segments that an earlier process has left, to be committed with a head that says so. */
+  /**
+   * Takes the segments that an earlier process has left. The new head names 0 bytes of the one that goes on. If that has blocks,
+   * such a head is never written: its blocks are committed first, which makes the head name them.
+   */
   takeLeft(left: readonly OpenSegment[]): void {
     this.#segments.push(...left)
     this.#head = { ...this.#head, number: this.active?.number ?? this.#head.number }

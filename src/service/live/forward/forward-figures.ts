@@ -30,7 +30,6 @@ export const FORWARD_FIGURES: readonly Figure<ForwardState>[] = [
   [
     'forward_missing_blocks',
     'Blocks that the receiver of forwarded events must get from another source.',
-    ({ missingBlocks: missing }) =>
-      missing === null ? 0 : Number(BigInt(missing.to) - BigInt(missing.from)) + 1,
+    ({ missingCount }) => missingCount,
   ],
 ]

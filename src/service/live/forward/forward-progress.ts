@@ -1,15 +1,26 @@
 // How far a forwarder is: which block it passes on next, and which ones its receiver is missing.
 import type { Logger } from 'pino'
-import { describeBlocks, type HeightRange } from '#core/domain/height-ranges'
+import {
+  describeBlocks,
+  type HeightRange,
+  holdAll,
+  isWithin,
+  merged,
+  without,
+} from '#core/domain/height-ranges'
 import { NODE_DISK } from '#core/log/log-disk'
 import type { PendingUpgrade } from '#core/log/log-head'
 import type { CompleteBlock } from '#core/log/read/complete-blocks'
 import { bytesAfter, firstBefore } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
+import type { SegmentOffset } from '#core/log/read/log-source'
 import { type ReaderFile, writeReader } from '#core/log/reader-files'
 import { ConnectionError } from './dial-pair.ts'
 import type { ForwardState } from './forward-state.ts'
 import { registerForwarder } from './register-forwarder.ts'
+
+/** So many ranges of missing blocks are told apart. Of more, the first ones count as one, with the blocks between them. */
+const MAX_MISSING_RANGES = 100
 
 /** A block that is missing in the logs has ended the connection. */
 export class MissingBlockError extends ConnectionError {
@@ -27,7 +38,10 @@ type ForwardProgressOptions = {
 }
 
 /** The part of the state that tells how far forwarding is. */
-type ProgressState = Pick<ForwardState, 'height' | 'lagBytes' | 'lagBlocks' | 'lagSeconds' | 'missingBlocks'>
+type ProgressState = Pick<
+  ForwardState,
+  'height' | 'lagBytes' | 'lagBlocks' | 'lagSeconds' | 'missingBlocks' | 'missingCount'
+>
 
 /**
  * What a forwarder has passed on of the blocks of event logs. It notes that in every log, so that another process can go on, and
@@ -38,12 +52,17 @@ export class ForwardProgress {
   readonly #options: ForwardProgressOptions
   /** What the logs know of this reader. */
   #file: ReaderFile
-  /** Blocks that were passed over since the logs do not have them, whole; null if none are missing. */
-  #missing: HeightRange | null = null
-  /** With which block connections begin until it is passed on; null: chosen by what was passed on. */
+  /** Blocks that were passed over since the logs do not have them, whole: ascending, without overlap. */
+  #missing: readonly HeightRange[] = []
+  /**
+   * With which block connections begin until it is passed on; null: chosen by what was passed on. It is the block after missing
+   * ones, or an earlier one once missing ones have arrived.
+   */
   #resumeAt: bigint | null = null
+  /** A missing block that has arrived, until it is passed on, or missing again; null if there is none. */
+  #arrived: bigint | null = null
   /** The end of the last block that was passed on; null if that was in an earlier process. */
-  #place: CompleteBlock['place'] | null = null
+  #lastEnd: SegmentOffset | null = null
 
   constructor(reader: LogReader, options: ForwardProgressOptions) {
     this.#reader = reader
@@ -60,11 +79,14 @@ export class ForwardProgress {
   }
 
   /** A block was passed on. */
-  passed({ height, timestamp, place }: CompleteBlock): void {
+  passed({ height, timestamp, end }: CompleteBlock): void {
     if (this.#resumeAt !== null && height >= this.#resumeAt) this.#resumeAt = null
+    if (this.#arrived !== null && height >= this.#arrived) this.#arrived = null
+    if (isWithin(this.#missing, height))
+      this.#missing = without(this.#missing, [{ from: height, to: height }])
     if (this.#file.height !== null && height < this.#file.height) return
     this.#file = { ...this.#file, height, time: timestamp }
-    this.#place = place
+    this.#lastEnd = end
   }
 
   /**
@@ -76,6 +98,7 @@ export class ForwardProgress {
     const gap = this.#reader.gaps.at(next, { wantsWhole: true })
     if (gap === null) return
     this.#resumeAt = gap.to + 1n
+    if (this.#arrived !== null && gap.to >= this.#arrived) this.#arrived = null
     // What was passed on before is only not repeated.
     const { height } = this.#file
     const from = height !== null && height >= gap.from ? height + 1n : gap.from
@@ -83,13 +106,17 @@ export class ForwardProgress {
     throw new MissingBlockError(`block ${gap.from} is missing; the next connection begins after it`)
   }
 
-  /** Has connections begin with blocks that were passed over, if they have arrived; returns whether they have. */
+  /**
+   * Has connections begin before missing blocks if they have arrived; returns whether they have. A receiver takes blocks in their
+   * order, so they count as arrived once the first one of their range has.
+   */
   resumeWithArrived(): boolean {
-    const missing = this.#missing
+    if (this.#arrived !== null) return false
     const { segments } = this.#reader
-    if (missing === null || segments.find(missing.from, { wantsWhole: true }) === null) return false
-    this.#missing = null
-    this.#resumeAt = firstBefore(segments, missing.from, this.#options.repeatBytes)
+    const range = this.#missing.find(({ from }) => segments.find(from, { wantsWhole: true }) !== null)
+    if (range === undefined) return false
+    this.#arrived = range.from
+    this.#resumeAt = firstBefore(segments, range.from, this.#options.repeatBytes)
     return true
   }
 
@@ -122,23 +149,30 @@ export class ForwardProgress {
     const isBehind = highest !== null && (height === null || highest > height)
     const since = height ?? (highest === null ? 0n : segments.lowest()! - 1n)
     const newest = logs.flatMap(({ head }) => head?.time ?? []).reduce((a, b) => (b > a ? b : a), 0n)
-    const missing = this.#missing
+    const first = this.#missing.at(0)
+    const last = this.#missing.at(-1)
     return {
       height: height === null ? null : `${height}`,
-      lagBytes: bytesAfter(logs, height, this.#place),
+      lagBytes: bytesAfter(logs, height, this.#lastEnd),
       lagBlocks: isBehind ? Number(highest - since) : 0,
       lagSeconds: isBehind && time !== null ? Math.max(0, Number(newest - time) / 1e9) : 0,
-      missingBlocks: missing === null ? null : { from: `${missing.from}`, to: `${missing.to}` },
+      missingBlocks:
+        first === undefined || last === undefined ? null : { from: `${first.from}`, to: `${last.to}` },
+      missingCount: this.#missing.reduce((sum, { from, to }) => sum + Number(to - from) + 1, 0),
     }
   }
 
   #miss(missing: HeightRange, next: bigint): void {
     const { log, address } = this.#options
-    if (this.#missing?.to !== missing.to) {
-      log.error(
-        `forwarding: ${describeBlocks(missing)} missing in the event log for ${address}: it must get them from another source, or from the core restarted from a snapshot before block ${missing.from}. Forwarding continues with block ${next}`,
-      )
+    if (holdAll(this.#missing, missing)) return
+    log.error(
+      `forwarding: ${describeBlocks(missing)} missing in the event log for ${address}: it must get them from another source, or from the core restarted from a snapshot before block ${missing.from}. Forwarding continues with block ${next}`,
+    )
+    const ranges = merged([...this.#missing, missing])
+    if (ranges.length > MAX_MISSING_RANGES) {
+      const [first, second] = ranges
+      ranges.splice(0, 2, { from: first!.from, to: second!.to })
     }
-    this.#missing = { from: this.#missing?.from ?? missing.from, to: missing.to }
+    this.#missing = ranges
   }
 }

@@ -13,10 +13,12 @@ export type ForwardState = {
   lagBlocks: number
   lagSeconds: number
   /**
-   * The blocks that the receiver must get from another source, or from a core restarted from a snapshot before the first of
-   * them: forwarding has gone on after them. Null if none are missing.
+   * The first and the last block that the receiver must get from another source, or from a core restarted from a snapshot before
+   * the first of them: forwarding has gone on after them, and perhaps between them. Null if none are missing.
    */
   missingBlocks: { from: string; to: string } | null
+  /** How many these are, without those that were passed on. */
+  missingCount: number
   /** Why nothing is forwarded; null without a fault. */
   failure: string | null
 }

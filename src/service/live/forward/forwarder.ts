@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { readyHeightIn } from '#core/events/protocol-upgrade'
+import type { PendingUpgrade } from '#core/log/log-head'
 import { type CompleteBlock, CompleteBlocks } from '#core/log/read/complete-blocks'
 import { LocalLog } from '#core/log/read/local-log'
 import { LogReader } from '#core/log/read/log-reader'
@@ -138,21 +139,23 @@ export class Forwarder {
         next = block.height + 1n
         continue
       }
-      // Nothing follows it until the core goes on after the upgrade.
+      // After the last block before an upgrade nothing follows until the core goes on.
       const upgrade = this.#progress.pendingUpgrade()
       if (upgrade !== null && next === upgrade.height + 1n && upgrade.height !== announced) {
         announced = upgrade.height
-        await this.#send(connection, [upgrade.event])
-        this.#log.info(
-          `forwarding: the protocol upgrade after block ${upgrade.height} was announced to ${this.#address}`,
-        )
-        this.#report()
+        await this.#announce(connection, upgrade)
         continue
       }
       if (next !== null) this.#progress.passOver(next)
       this.#report()
       await this.#reader.untilChange(ended)
     }
+  }
+
+  async #announce(connection: PairConnection, { height, event }: PendingUpgrade): Promise<void> {
+    await this.#send(connection, [event])
+    this.#log.info(`forwarding: the protocol upgrade after block ${height} was announced to ${this.#address}`)
+    this.#report()
   }
 
   async #send(connection: PairConnection, events: readonly Buffer[]): Promise<void> {

@@ -14,6 +14,7 @@ const INITIAL_STATE: ForwardState = {
   lagBlocks: 0,
   lagSeconds: 0,
   missingBlocks: null,
+  missingCount: 0,
   failure: null,
 }
 
