@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { GapError } from '#core/blocks/block'
 import { createEnvelope, readEnvelope } from '#core/events/bus-event'
 import { countIds } from '#core/events/event-ids'
-import { assertSameDump, dumpOf, dumpStore } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpOf, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
   busEvent,
   type Content,
@@ -132,6 +132,12 @@ describeOn(ANY_STORE_KIND, 'ids within a block', (kind) => {
   })
 })
 
+/** What a store has of what the version stored that called these blocks incomplete. */
+async function ofThen(store: string): Promise<StoreDump> {
+  const { epochs, epoch_ends, since, ...dump } = await dumpStore(store)
+  return dump
+}
+
 describeOn(STORE_KINDS, 'a store with blocks that an earlier version called incomplete', (kind) => {
   const file = recorded('nullchain-60')
   test('has the right rows, and ingesting the files again clears these blocks', async (t) => {
@@ -139,15 +145,15 @@ describeOn(STORE_KINDS, 'a store with blocks that an earlier version called inco
     await openStore(store).migrate()
     const expected = kind.create(t)
     await ingestWhole(expected, file)
-    const before = await dumpStore(store)
-    const { stream, gaps, old_positions: _positions, ...rows } = await dumpStore(expected)
+    const before = await ofThen(store)
+    const { stream, gaps, old_positions: _positions, ...rows } = await ofThen(expected)
     const { stream: _, gaps: oldGaps, old_positions: oldPositions, ...oldRows } = before
     assert.deepEqual(oldRows, rows)
     assert.notDeepEqual(oldGaps, gaps)
     const { report } = await ingestWhole(store, file)
     assert.equal(report.blocks, 3)
     const others = { stream: stream!, gaps: gaps!, old_positions: oldPositions! }
-    assertSameDump(await dumpStore(store), { ...others, ...rows }, 'ingested again')
+    assertSameDump(await ofThen(store), { ...others, ...rows }, 'ingested again')
     assert.equal((await ingestWhole(store, file)).report.blocks, 0)
   })
 })
