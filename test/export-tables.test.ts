@@ -103,8 +103,8 @@ describe('the table of a resource', () => {
           all.map((row) => Object.entries(row).map(([name, value]) => [name, exact(name, value)]))
         assert.deepEqual(exactRows(found), exactRows(table))
         const integers =
-          'atBlock seq fundingPeriodSeq epoch scheduleEvery slaPerformanceHysteresisEpochs decimalPlaces positionDecimalPlaces settlementAssetDecimals size'
-        const times = 'timestamp start end scheduleInitial'
+          'atBlock endBlock seq fundingPeriodSeq epoch scheduleEvery slaPerformanceHysteresisEpochs decimalPlaces positionDecimalPlaces settlementAssetDecimals size'
+        const times = 'timestamp start expiry end scheduleInitial'
         const has = (names: string, name: string) => names.split(' ').includes(name)
         for (const [name, type] of Object.entries(types)) {
           const { decimal } = columns.get(name)!
