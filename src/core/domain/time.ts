@@ -80,6 +80,9 @@ export function formatTime(timestamp: bigint, precision?: 'all digits'): string 
   return date.toISOString().replace(/\.\d+Z$/, digits === '' ? 'Z' : `.${digits}Z`)
 }
 
+/** Go's zero time in Unix nanoseconds: the core sends it for a time that is not set. */
+export const GO_ZERO_TIME = -6_795_364_578_871_345_152n
+
 /** Nanoseconds beyond the microsecond, which a data node's database cuts off. */
 export const MICROSECOND = 1_000n
 

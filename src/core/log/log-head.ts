@@ -1,4 +1,5 @@
 import { PlainError } from '../domain/plain-error.ts'
+import { isCount, isHeight, isObject, isText, orNull } from '../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
 export const HEAD_NAME = 'head.json'
@@ -48,6 +49,16 @@ export function isHeadUnreadable(disk: LogDisk, folder: string): boolean {
   return disk.readText(path) === null && disk.stat(path) !== null
 }
 
+const isHead = isObject({
+  version: (version) => version === HEAD_VERSION,
+  chain: orNull(isText),
+  number: isCount,
+  first: orNull(isHeight),
+  last: orNull(isHeight),
+  bytes: isCount,
+  time: orNull(isHeight),
+})
+
 /** @throws {NewerLogError} for a head of a later version. */
 function parseHead(text: string, folder: string): LogHead | null {
   let value: Record<string, unknown>
@@ -62,12 +73,7 @@ function parseHead(text: string, folder: string): LogHead | null {
       `${folder}: the event log has version ${version}, this program reads version ${HEAD_VERSION}: use the Lyra that wrote it`,
     )
   }
-  const isHead =
-    version === HEAD_VERSION &&
-    (chain === null || typeof chain === 'string') &&
-    [number, bytes].every((count) => Number.isSafeInteger(count) && (count as number) >= 0) &&
-    [first, last, time].every(isHeightOrNull)
-  if (!isHead) return null
+  if (!isHead(value)) return null
   return {
     chainId: chain as string | null,
     number: number as number,
@@ -97,16 +103,12 @@ export function writeHead(disk: LogDisk, folder: string, head: LogHead): Promise
   return replaceFile(disk, folder, HEAD_NAME, text, { isFlushed: true })
 }
 
-function isHeightOrNull(value: unknown): boolean {
-  return value === null || (typeof value === 'string' && /^\d{1,19}$/.test(value))
-}
-
 function toHeight(value: unknown): bigint | null {
   return value === null ? null : BigInt(value as string)
 }
 
 function parseUpgrade(value: unknown): PendingUpgrade | null {
   const { height, event } = Object(value ?? {}) as { height?: unknown; event?: unknown }
-  if (height == null || !isHeightOrNull(height) || typeof event !== 'string') return null
-  return { height: BigInt(height as string), event: Buffer.from(event, 'base64') }
+  if (!isHeight(height) || !isText(event)) return null
+  return { height: BigInt(height), event: Buffer.from(event, 'base64') }
 }

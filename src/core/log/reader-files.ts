@@ -1,3 +1,4 @@
+import { isHeight } from '../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
 export const READERS_NAME = 'readers'
@@ -110,5 +111,5 @@ export function removeReader(disk: LogDisk, folder: string, name: string): void 
 }
 
 function heightOf(value: unknown): bigint | null {
-  return typeof value === 'string' && /^\d{1,19}$/.test(value) ? BigInt(value) : null
+  return isHeight(value) ? BigInt(value) : null
 }

@@ -1,3 +1,15 @@
+import {
+  isCount,
+  isFlag,
+  isHeight,
+  isListOf,
+  isMapOf,
+  isNumber,
+  isObject,
+  isText,
+  orNone,
+  orNull,
+} from '../domain/shapes.ts'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 
 export const RECEIVER_NAME = 'receiver.json'
@@ -71,52 +83,33 @@ export function readReceiverFile(disk: LogDisk, folder: string): ReceiverFile | 
   } catch {
     return null
   }
-  return isWritten(value) ? { ...value, writtenAtMs } : null
+  return isWritten(value) ? { ...(value as Written), writtenAtMs } : null
 }
 
 /** What is in the file. A receiver of another version may write more. */
 type Written = Omit<ReceiverFile, 'writtenAtMs'>
 
-function isWritten(value: unknown): value is Written {
-  const { coreConnected, events, outsideBlocks, lastEventAtMs, faults, failures, ...rest } =
-    objectIn<Written>(value)
-  const { queueSeconds, upgrade, hasDiskFault, hadRequiredReader, boot } = rest
-  return (
-    [coreConnected, hasDiskFault, hadRequiredReader].every((flag) => typeof flag === 'boolean') &&
-    [events, outsideBlocks].every(isCount) &&
-    (lastEventAtMs === null || isCount(lastEventAtMs)) &&
-    isObject(faults) &&
-    Object.values(faults).every(isCount) &&
-    Array.isArray(failures) &&
-    failures.every((failure) => typeof failure === 'string') &&
-    (queueSeconds == null || (Number.isFinite(queueSeconds) && (queueSeconds as number) >= 0)) &&
-    (upgrade === null || isUpgradeState(upgrade)) &&
-    (boot === null || typeof boot === 'string')
-  )
-}
+const WAITS_FOR: readonly unknown[] = [null, 'block', 'receiver']
 
-function isUpgradeState(value: unknown): boolean {
-  const { height, since, waitsFor } = objectIn<UpgradeState>(value)
-  return (
-    typeof height === 'string' &&
-    /^\d{1,19}$/.test(height) &&
-    isCount(since) &&
-    (waitsFor === null || waitsFor === 'block' || waitsFor === 'receiver')
-  )
-}
+const isUpgradeState = isObject({
+  height: isHeight,
+  since: isCount,
+  waitsFor: (value) => WAITS_FOR.includes(value),
+})
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The properties of a value, which may be anything; none if it is no object. */
-function objectIn<T>(value: unknown): Partial<Record<keyof T, unknown>> {
-  return isObject(value) ? value : {}
-}
+const isWritten = isObject({
+  coreConnected: isFlag,
+  events: isCount,
+  outsideBlocks: isCount,
+  lastEventAtMs: orNull(isCount),
+  faults: isMapOf(isCount),
+  failures: isListOf(isText),
+  queueSeconds: orNone((value) => isNumber(value) && (value as number) >= 0),
+  upgrade: orNull(isUpgradeState),
+  hasDiskFault: isFlag,
+  hadRequiredReader: isFlag,
+  boot: orNull(isText),
+})
 
 /** Whether a receiver's state is so old that it must have ended, or hangs. */
 export function isSilent({ writtenAtMs }: ReceiverFile): boolean {

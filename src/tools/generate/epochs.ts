@@ -1,3 +1,4 @@
+import { GO_ZERO_TIME } from '#core/domain/time'
 import { fromSeconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
@@ -7,9 +8,6 @@ const EPOCH_SECONDS = 300
 /** `EpochEvent.Action`. */
 const START = 1
 const END = 2
-
-/** The end time of an unfinished epoch in the core's events: Go's zero time as Unix nanoseconds. */
-const NO_TIME = -6_795_364_578_871_345_152n
 
 /**
  * Creates the network's epochs, of five minutes each, from 0 on. The returned function ends the current epoch and begins
@@ -32,7 +30,7 @@ export function createEpochs(): (context: Context) => number | null {
     const ended = isRunning ? sequence : null
     sequence++
     start = time
-    write(context, START, NO_TIME)
+    write(context, START, GO_ZERO_TIME)
     return ended
   }
 }

@@ -1,22 +1,7 @@
+import { isFlag, isInteger, isListOf, isNumber, isObject, isText, orNone, orNull } from '#core/domain/shapes'
 import { RESOURCES } from '#core/resources/resources'
 
 /* The shapes of a service's answers, as far as they are used: another program, or another version, may answer. */
-
-/** Whether a value has a certain shape. */
-type Shape = (value: unknown) => boolean
-
-/** A text. */
-export const isText = (value: unknown) => typeof value === 'string'
-const isFlag = (value: unknown) => typeof value === 'boolean'
-const isNumber = (value: unknown) => Number.isFinite(value)
-/** An integer as text. */
-const isInteger = (value: unknown) => typeof value === 'string' && /^-?\d{1,20}$/.test(value)
-const orNull = (shape: Shape) => (value: unknown) => value === null || shape(value)
-/** Null, absent, or of a shape. */
-export const orNone = (shape: Shape) => (value: unknown) => value == null || shape(value)
-const isListOf = (shape: Shape) => (value: unknown) => Array.isArray(value) && value.every(shape)
-const isObject = (shapes: Record<string, Shape>) => (value: unknown) =>
-  Object.entries(shapes).every(([name, shape]) => shape(objectIn(value)[name]))
 
 const RANGE = { from: isInteger, to: isInteger }
 
@@ -47,7 +32,7 @@ export const isUpgrade = isObject({
 })
 
 /** The counted rows of a resource, or of one of its markets. */
-const isCount = isObject({
+const areCounted = isObject({
   marketId: orNone(isText),
   count: isInteger,
   atBlock: orNone(isInteger),
@@ -68,13 +53,9 @@ export const isCoverage = isObject({
   next: orNull(isText),
   prunedBefore: orNone(isObject({ timestamp: orNone(isInteger), height: orNone(isInteger) })),
   ...Object.fromEntries(
-    RESOURCES.map(({ name }) => [name, (counts: unknown) => [counts ?? []].flat().every(isCount)]),
+    RESOURCES.map(({ name }) => [name, (counts: unknown) => [counts ?? []].flat().every(areCounted)]),
   ),
 })
-
-/** A value as an object; an empty one if it is none. */
-export const objectIn = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /** A value as a list; an empty one if it is none. */
 export const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

@@ -1,18 +1,10 @@
 import type { Answer } from '#client/connection'
+import { isText, objectIn, orNone } from '#core/domain/shapes'
 import { RESOURCES } from '#core/resources/resources'
 import type { StateReport } from '#service/health/readiness'
 import type { CoverageBody } from '#service/questions/coverage-body'
 import { COVERAGE_PATH } from '#service/questions/coverage-body'
-import {
-  isCoverage,
-  isForward,
-  isLive,
-  isText,
-  isUpgrade,
-  listIn,
-  objectIn,
-  orNone,
-} from './answer-shapes.ts'
+import { isCoverage, isForward, isLive, isUpgrade, listIn } from './answer-shapes.ts'
 import { type Ask, MAX_ANSWER_BYTES, parsedAnswer, ServiceError, serviceAt } from './ask-service.ts'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 

@@ -1,5 +1,6 @@
 import type { EventPosition } from '../../domain/event-position.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
+import { GO_ZERO_TIME } from '../../domain/time.ts'
 import type { EpochEvent } from '../../events/event.ts'
 import type { LeftOutReason } from '../../events/left-out.ts'
 import { decoderOf, int64Field, uint32Field, uint64Field } from '../../events/message-fields.ts'
@@ -11,9 +12,6 @@ import { epochEndTable, epochTable } from './table.ts'
 
 /** `EpochEvent.Action`. */
 const ACTIONS: readonly (EpochEvent['action'] | undefined)[] = [undefined, 'start', 'end']
-
-/** Go's zero time in Unix nanoseconds, as the core sends a time that is not set. */
-const GO_ZERO_TIME = -6_795_364_578_871_345_152n
 
 type EpochFields = { seq: bigint; action: number; start: bigint; expiry: bigint; end: bigint }
 

@@ -1,3 +1,4 @@
+import { cutToMicrosecond, GO_ZERO_TIME, MICROSECOND } from '#core/domain/time'
 import type { EpochEvent } from '#core/events/event'
 import { faultOf } from '#core/resources/projections'
 import { fromMicroseconds, microsecondsOf } from '../reference-values.ts'
@@ -10,8 +11,8 @@ import {
   rowUnlessFault,
 } from './row-values.ts'
 
-/** Go's zero time in Unix microseconds, as the data node stores it: 1754-08-30 22:43:41.128654. */
-const GO_ZERO_MICROSECONDS = -6_795_364_578_871_346
+/** As the data node stores it: 1754-08-30 22:43:41.128654. */
+const GO_ZERO_MICROSECONDS = Number(cutToMicrosecond(GO_ZERO_TIME) / MICROSECOND)
 
 /** The start of an epoch, or its end, which alone has an end time. */
 export function epochOf(row: SourceRow, leaveOut: LeftOutRows): EpochEvent | null {
