@@ -1,3 +1,5 @@
+import { firstIndexWhere } from './binary-search.ts'
+
 /** Heights of blocks, both ends included. */
 export type HeightRange = { from: bigint; to: bigint }
 
@@ -11,14 +13,7 @@ export const byFrom = (a: HeightRange, b: HeightRange) => Number(a.from - b.from
  * The index of the first range that does not end below a height, by binary search: a stream may have as many gaps as blocks.
  */
 export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: bigint): number {
-  let low = 0
-  let high = gaps.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (gaps[middle]!.to < height) low = middle + 1
-    else high = middle
-  }
-  return low
+  return firstIndexWhere(gaps, ({ to }) => to >= height)
 }
 
 /** The parts of ranges that none of the others covers; both lists are ascending and without overlap. */

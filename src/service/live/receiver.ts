@@ -1,6 +1,7 @@
 // The receiver as a whole: opens the event log, listens for the core, and writes its own state.
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
+import { greatestOrNull } from '#core/domain/integers'
 import { NODE_DISK } from '#core/log/log-disk'
 import { logFault, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
@@ -263,8 +264,5 @@ function greatestHeight(folder: string, { head }: LogWriter): bigint | null {
   const lasts = segmentsIn(NODE_DISK.list(folder)).flatMap((segment) =>
     segment.kind === 'sealed' ? segment.last : [],
   )
-  return [...lasts, head.last].reduce<bigint | null>(
-    (greatest, last) => (last !== null && (greatest === null || last > greatest) ? last : greatest),
-    null,
-  )
+  return greatestOrNull([...lasts, head.last])
 }

@@ -17,20 +17,26 @@ export class SilentReceivers {
 
   /** Why nothing is heard of any receiver; null while one goes on. */
   get silence(): string | null {
-    const silences = this.#logs.map((log, index) => silenceOf(log, index + 1))
+    const silences = this.#silences()
     return silences.includes(null) ? null : (silences[0] ?? null)
   }
 
   /** Logs once that a receiver is silent although others go on: `/ready` does not show it. */
   warn(): void {
-    const isAnyHeard = this.silence === null
+    const silences = this.#silences()
+    const isAnyHeard = silences.includes(null)
     for (const [index, log] of this.#logs.entries()) {
-      const silence = isAnyHeard ? silenceOf(log, index + 1) : null
+      const silence = isAnyHeard ? silences[index]! : null
       if (silence === null) this.#named.delete(log.name)
       else if (!this.#named.has(log.name)) {
         this.#named.add(log.name)
         this.#log.warn(`${log.name}: ${silence}; blocks are taken from the other logs`)
       }
     }
+  }
+
+  /** Of each log, why nothing is heard of its receiver. */
+  #silences(): (string | null)[] {
+    return this.#logs.map((log, index) => silenceOf(log, index + 1))
   }
 }

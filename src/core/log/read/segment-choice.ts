@@ -1,3 +1,4 @@
+import { greatestOrNull, leastOrNull } from '../../domain/integers.ts'
 import type { LogSegment, LogSource } from './log-source.ts'
 import { SegmentsByHeight } from './segments-by-height.ts'
 import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
@@ -46,17 +47,17 @@ export class SegmentChoice {
   lowest(options: ChoiceOptions = {}): bigint | null {
     const ofActive = this.#logs.map(({ active }) => active?.first ?? null)
     const ofSealed = this.#logs.flatMap((log) => this.#searched(log, options).map(({ lowest }) => lowest))
-    return leastOf([...ofActive, ...ofSealed])
+    return leastOrNull([...ofActive, ...ofSealed])
   }
 
   /** The greatest height of some logs; null if all are empty. */
   highest(logs: readonly LogSource[] = this.#logs): bigint | null {
-    return logs
-      .flatMap((log) => [log.active?.last ?? null, ...this.#searched(log, {}).map(({ highest }) => highest)])
-      .reduce(
-        (greatest, some) => (some !== null && (greatest === null || some > greatest) ? some : greatest),
-        null,
-      )
+    return greatestOrNull(
+      logs.flatMap((log) => [
+        log.active?.last ?? null,
+        ...this.#searched(log, {}).map(({ highest }) => highest),
+      ]),
+    )
   }
 
   /** Blocks of a segment turned out not to be there: they are taken from another one, or are a gap. */
@@ -104,7 +105,7 @@ export class SegmentChoice {
       })
       return [ofActive, ...ofSealed, ...afterUnreadable]
     })
-    return leastOf(starts)
+    return leastOrNull(starts)
   }
 
   /** The segments of a log that have a block by their names. */
@@ -155,11 +156,4 @@ function isBetter(one: LogSegment, other: LogSegment): boolean {
 
 function hasHeight({ first, last }: LogSegment, height: bigint): boolean {
   return first <= height && height <= last
-}
-
-function leastOf(heights: readonly (bigint | null)[]): bigint | null {
-  return heights.reduce(
-    (least, height) => (height !== null && (least === null || height < least) ? height : least),
-    null,
-  )
 }

@@ -1,3 +1,4 @@
+import { firstIndexWhere } from '../../domain/binary-search.ts'
 import type { LogSegment } from './log-source.ts'
 
 /**
@@ -38,13 +39,7 @@ export class SegmentsByHeight {
 
   /** The least height after another one with which a segment begins; null if none does. */
   firstAfter(height: bigint): bigint | null {
-    let from = 0
-    for (let to = this.#sorted.length; from < to; ) {
-      const middle = middleOf(from, to)
-      if (this.#sorted[middle]!.first > height) to = middle
-      else from = middle + 1
-    }
-    return this.#sorted[from]?.first ?? null
+    return this.#sorted[firstIndexWhere(this.#sorted, ({ first }) => first > height)]?.first ?? null
   }
 
   #noteGreatest(from: number, to: number): bigint {

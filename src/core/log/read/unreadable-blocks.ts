@@ -1,3 +1,4 @@
+import { firstIndexWhere } from '../../domain/binary-search.ts'
 import type { LogSegment, LogSource } from './log-source.ts'
 
 /** Blocks that a segment should have by its name, from one height to another (null: to its end), and why they cannot be read. */
@@ -55,12 +56,5 @@ export class UnreadableBlocks {
 }
 
 /** The index of the first range that begins after a height. */
-function endOf(ranges: readonly Unreadable[], height: bigint): number {
-  let from = 0
-  for (let to = ranges.length; from < to; ) {
-    const middle = (from + to) >> 1
-    if (ranges[middle]!.from > height) to = middle
-    else from = middle + 1
-  }
-  return from
-}
+const endOf = (ranges: readonly Unreadable[], height: bigint) =>
+  firstIndexWhere(ranges, ({ from }) => from > height)
