@@ -30,7 +30,7 @@ class DataSequence implements MarketDataSequence {
   }
 
   get first(): EventPosition {
-    if (this.#late.length > 0) return [...this.earlier()].at(-1)!
+    if (this.#late.length > 0) return this.#inOrder()[0]!
     return this.#earlier.length > 0 ? this.#earlier.positionAt(0) : this.#last
   }
 
