@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFile } from '../concurrency/file-lock.ts'
-import { flushFolder, makeFolder } from '../concurrency/flush.ts'
+import { flushFolderMeanwhile, makeFolder } from '../concurrency/flush.ts'
 import { explainPathError } from '../records/event-paths.ts'
 import { PRIVATE_FOLDER } from './log-disk.ts'
 import { readersFolder } from './reader-files.ts'
@@ -27,7 +27,8 @@ export function remakeReadersFolder(folder: string): boolean {
     if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
     throw error
   }
-  flushFolder(folder)
+  // The receiver's thread must not wait for it; if the power is lost before, the folder is made again.
+  flushFolderMeanwhile(folder).catch(() => {})
   return true
 }
 
