@@ -295,7 +295,7 @@ describe('an export into a folder', () => {
     const { store, folder } = await filled(t, kind, [10])
     const unlock = lockFolder(folder)
     const owner = `process ${process.pid} is exporting to it`
-    const message = `${folder}: ${owner}; wait until it ends, or delete ${folder}.lock if no export is running`
+    const message = `${folder}: ${owner}; wait until it ends`
     await assert.rejects(exportTo(store, folder), { name: 'ExportError', message })
     unlock()
     // A killed export has left its number, which belongs to another process now.

@@ -14,9 +14,7 @@ export function lockFolder(folder: string): () => void {
   const ownerFile = `${folder}.lock`
   const unlock = lockTemporaryFile(`${folder}.locked`)
   if (unlock === null) {
-    throw new ExportError(
-      `${folder}: ${ownerIn(ownerFile)} is exporting to it; wait until it ends, or delete ${ownerFile} if no export is running`,
-    )
+    throw new ExportError(`${folder}: ${ownerIn(ownerFile)} is exporting to it; wait until it ends`)
   }
   writeFileSync(ownerFile, String(process.pid))
   return () => {
