@@ -10,7 +10,7 @@ import { statusOfService } from '#tools/status/service-status'
 import { dial, eventsOf, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { busEvent, frame, message, readRecording } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
-import { kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { kill, readyOf, startLive, stop, untilHeight, untilReady } from './fixtures/live.ts'
 import { type LiveIngestion, startIngestion } from './fixtures/live-ingestion.ts'
 import { bufferPath } from './fixtures/old-buffer.ts'
 import { freePort } from './fixtures/port.ts'
@@ -419,7 +419,7 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
     assert.deepEqual(await upgrade(), { height: '590', answered: false, waitingFor: null })
     const wait = 'the core waits for the receiver of forwarded events, which has not answered'
     await until(async () => (await upgrade()).waitingFor?.includes(wait) === true, 'for whom it waits')
-    assert.equal((await readyOf(service)).status, 200)
+    await untilReady(service)
     await until(() => service.program.output.stderr.includes(wait), 'the log')
     const seconds = /^lyra_live_upgrade_wait_seconds (.*)$/m.exec(await metricsOf(service.base))![1]
     assert.ok(Number(seconds) >= 9, `${seconds}`)

@@ -122,7 +122,7 @@ test('a second Lyra that receives forwarded events has the same tables in the en
   }
   await core.send(blocks.slice(Math.floor((last * parts) / (parts + 1))).flat())
   await untilHeight(second, last)
-  assert.equal((await readyOf(second)).status, 200)
+  await untilReady(second)
   await until(async () => /"height":"905","lagBytes":0/.test((await readyOf(first)).text), 'no lag')
   const metrics = await metricsOf(first.base)
   assertSays(metrics, 'lyra_forward_connected 1\n')

@@ -7,6 +7,7 @@ import { UnsentBytes } from '#service/http/clients/unsent-bytes'
 import { hostileBytes } from './fixtures/hostile-requests.ts'
 import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { storeOfGenerated } from './fixtures/large-stream.ts'
+import { untilReady } from './fixtures/live.ts'
 import { startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { exchange, openReceiving, openSocket, requestText } from './fixtures/raw-http.ts'
@@ -85,6 +86,8 @@ type Served = {
 async function serveApart(t: TestContext, store: string): Promise<Served> {
   const { service, base } = await startService(t, `--store ${store} --log-level info`)
   void service.outcome.then(({ code, stderr }) => assert.equal(code, null, stderr))
+  // The same request gets the same answer from then on.
+  await untilReady({ base })
   return {
     base,
     residentMb: async () =>

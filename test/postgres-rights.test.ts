@@ -11,7 +11,7 @@ import { explainPostgresError } from '#core/store/postgres/errors'
 import { POSTGRES_SCHEMA } from '#core/store/postgres/schema'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
-import { readyOf, startLive, stop } from './fixtures/live.ts'
+import { readyOf, startLive, stop, untilReady } from './fixtures/live.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { freePort, openServer } from './fixtures/port.ts'
 import { serverOfFile, withOwnServer } from './fixtures/postgres-server.ts'
@@ -146,7 +146,7 @@ describeOn(SERVERS, 'a user with the least rights', (kind) => {
     const store = await storeOf(t, kind, SAMPLE)
     const { user, address } = await withUser(t, store, 'select, insert, update, delete')
     const { service, base } = await startService(t, `--store ${address}`)
-    assert.equal((await send(base, '/ready')).status, 200)
+    await untilReady({ base })
     await query(store, `revoke all on ${schemaOf(store)}.since from ${user}`)
     await until(async () => (await send(base, '/ready')).status === 503, 'that it is not ready')
     assertSays(
