@@ -182,7 +182,7 @@ describe('the API reference', () => {
           () => operation.locator('.try .answer').innerText(),
           (found) => !hasRows || found !== '',
         )
-        if (hasRows) assert.doesNotMatch(text, /"edges": \[\]|: null\n\}$/, path)
+        if (hasRows) assert.doesNotMatch(text, /"edges": \[\]|^\{\n\s*"\w+": (?:\[\]|null)/, path)
         // A list of a million rows would keep the browser busy for minutes.
         assert.ok(text.length <= 20_000, path)
       }

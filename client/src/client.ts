@@ -192,7 +192,7 @@ function listMethods(connection: Connection): Walks & Pages & Streams {
 function reportMethods(connection: Connection): Reports {
   const methods: Record<string, unknown> = {}
   for (const name of Object.keys(REPORTS) as (keyof Reports)[]) {
-    const { path, options } = REPORTS[name]
+    const { path, options, isBody } = REPORTS[name]
     const ofMarket: Parameter[] = path.includes(':marketId') ? [{ name: 'marketId' }] : []
     const parameters: Parameter[] = [
       ...ofMarket,
@@ -202,7 +202,8 @@ function reportMethods(connection: Connection): Reports {
       checkArguments(name, parameters, given)
       const { signal } = (given[ofMarket.length] ?? {}) as Signalled
       const { text } = await connection.get(reportTarget(name, ...given), signal)
-      return (JSON.parse(text) as Record<string, unknown>)[name]
+      const body = JSON.parse(text) as Record<string, unknown>
+      return isBody ? body : body[name]
     }
   }
   return methods as Reports

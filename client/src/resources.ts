@@ -706,6 +706,71 @@ export type AuctionsOptions = {
   signal?: AbortSignal | undefined
 }
 
+export type ProviderStanding = {
+  /** The market. */
+  marketId: string
+  /** The party. */
+  partyId: string
+  /** Number of the running epoch. Null if it is not known which one runs. */
+  epoch: string | null
+  /** Start of the epoch, Unix nanoseconds. */
+  epochStart: string | null
+  /** Expected end of the epoch, Unix nanoseconds: as long after its expiry as the epoch before ended after its own, and never before `at`. Null if the epoch before is not stored. */
+  epochExpectedEnd: string | null
+  /** Time of the market data with these figures, Unix nanoseconds. Null if the data have none of this provider. */
+  at: string | null
+  /** Fraction of the epoch until `at` during which its orders covered its commitment. Null if the core has sent none in this epoch. */
+  timeOnBook: string | null
+  /** Fraction of the epoch that it must be on the book: `commitmentMinTimeFraction` of the market. Null if no event of the market has it. */
+  minimum: string | null
+  /** Fraction of the epoch that has passed at `at`. In the epoch in which a market leaves its opening auction, the core counts from then on. */
+  elapsed: string | null
+  /** Time on book of the whole epoch if the provider left the book at `at`. */
+  ifLeft: string | null
+  /** Fraction of the remaining time that it must be on the book to reach the minimum: 0 if it has, above 1 if it cannot. Null if no time remains. */
+  stillNeeded: string | null
+  /** Fraction of its fees that it would lose for the epoch if it left the book at `at`: the greater of the penalty for `ifLeft` and the mean of the earlier penalties that still count. */
+  feePenaltyIfLeft: string | null
+  /** Fraction of its fees lost for the last epoch. Null if the core has sent none. */
+  feePenaltyLastEpoch: string | null
+}
+
+export type MissingBlocks = {
+  /** First block. */
+  from: string
+  /** Last block. */
+  to: string
+  /** Time of the last stored block before them, Unix nanoseconds. Null if it is unknown: they may be of any earlier time. */
+  start: string | null
+  /** Time of the first stored block after them, Unix nanoseconds. Null if it is unknown: they may be of any later time. */
+  end: string | null
+}
+
+export type StoredSince = {
+  /** The block from which on the store has everything. */
+  height: string
+  /** Time of that block, Unix nanoseconds. Null if it is unknown. */
+  start: string | null
+}
+
+/** Get how liquidity providers stand in the running epoch. */
+export type LiquidityStandingAnswer = {
+  /** Each live provision, by market and party. */
+  liquidityStanding: ProviderStanding[]
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `liquidityStanding`. */
+export type LiquidityStandingOptions = {
+  /** Only rows of this market. At least one of `marketId` and `partyId` must be given. */
+  marketId?: string | undefined
+  /** Only rows of this party. At least one of `marketId` and `partyId` must be given. */
+  partyId?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
 /** Filters of a list of funding payments; at least one of partyId. */
 export type FundingPaymentFilters = {
   /** Only rows of this party. */
@@ -934,10 +999,15 @@ export type Reports = {
   series(marketId: string, options?: SeriesOptions): Promise<Series>
   /** List the auctions of a market. */
   auctions(marketId: string, options?: AuctionsOptions): Promise<Auctions>
+  /** Get how liquidity providers stand in the running epoch. */
+  liquidityStanding(options: LiquidityStandingOptions): Promise<LiquidityStandingAnswer>
 }
 
-/** Where each of these objects is, and the parameter for each option. */
-export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Record<string, string>> }> = {
+/** Where each of these objects is, whether it is the whole body of the answer or its one field, and the parameter for each option. */
+export const REPORTS: Record<
+  keyof Reports,
+  { path: string; isBody?: true; options: Readonly<Record<string, string>> }
+> = {
   coverage: { path: '/api/v2/coverage', options: { after: 'after', marketId: 'marketId' } },
   fundingEstimate: { path: '/api/v2/funding-estimates/:marketId', options: {} },
   positionFunding: {
@@ -977,5 +1047,10 @@ export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Re
   auctions: {
     path: '/api/v2/auctions/:marketId',
     options: { from: 'dateRange.startTimestamp', to: 'dateRange.endTimestamp' },
+  },
+  liquidityStanding: {
+    path: '/api/v2/liquidity/standing',
+    isBody: true,
+    options: { marketId: 'marketId', partyId: 'partyId' },
   },
 }

@@ -49,14 +49,12 @@ function fileDescriptionOf(description: Question['description']): string | null 
     : null
 }
 
-/** A body, with names for its own type and for that of its one field. */
+/** A body, with names for its own type and for that of its first field. */
 function namedBody(body: JsonSchema): JsonSchema {
-  const [[name, schema], ...others] = Object.entries(body.properties ?? {}) as [[string, JsonSchema]]
-  if (others.length > 0) throw new TypeError('the body of an answer has one field')
+  const [[name, schema]] = Object.entries(body.properties ?? {}) as [[string, JsonSchema]]
   const typeName = typeNameOf(name)
-  const properties =
-    schema.type === 'object' ? { [name]: { title: typeName, ...schema } } : { [name]: schema }
-  return named(`${typeName}Answer`, { ...body, properties })
+  const first = schema.type === 'object' ? { title: typeName, ...schema } : schema
+  return named(`${typeName}Answer`, { ...body, properties: { ...body.properties, [name]: first } })
 }
 
 function pageOf(list: Resource) {

@@ -75,10 +75,13 @@ export type Report = {
   operationId: string
   summary: string
   /**
-   * The schema of the body: an object with one field, after which the client names its method and its answer. A schema
-   * with a `title` is a type of the client, and a component of the OpenAPI document if it is an object (`named`).
+   * The schema of the body: an object, after whose first field the client names its method. The method gives the value of
+   * that field if there is no other, else the whole body. A schema with a `title` is a type of the client, and a component
+   * of the OpenAPI document if it is an object (`named`).
    */
   body: JsonSchema
+  /** Parameters of which at least one must be given. */
+  anyOf?: readonly string[]
   /** Two parameters of which one may be given. */
   alternatives?: readonly [string, string]
 }

@@ -3,6 +3,7 @@ import { auctionsQuestion } from './auctions.ts'
 import { coverageQuestion } from './coverage.ts'
 import { fundingEstimateQuestion } from './funding-estimate.ts'
 import { fundingRatesQuestion } from './funding-rates.ts'
+import { liquidityStandingQuestion } from './liquidity-standing.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
 import { pageQuestion } from './page.ts'
 import { positionFundingQuestion } from './position-funding.ts'
@@ -19,4 +20,5 @@ export const QUESTIONS: readonly Question[] = [
   fundingRatesQuestion,
   seriesQuestion,
   auctionsQuestion,
+  liquidityStandingQuestion,
 ]
