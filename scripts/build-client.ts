@@ -160,7 +160,8 @@ function reportOf(
     `${comment(`The options of \`${name}\`.`)}export type ${optionsName} = {\n${usual.map(line).join('\n')}\nsignal?: AbortSignal | undefined\n}${either === '' ? '' : ` & (${either})`}\n`,
   )
   const marketId = path.includes(':marketId') ? 'marketId: string, ' : ''
-  const isNeeded = description.anyOf !== undefined || parameters.some(({ isRequired }) => isRequired)
+  const needed = description.filtersOf?.required.list ?? []
+  const isNeeded = needed.length > 0 || parameters.some(({ isRequired }) => isRequired)
   const optional = isNeeded ? '' : '?'
   return [
     {
