@@ -197,7 +197,7 @@ describe('the view of a party', () => {
     const standing = liquidityStanding.find(({ marketId }) => marketId === own!.marketId)!
     assert.match(
       describeNow(at('1'), '0.75', standing),
-      /^Fee share 50 %\. On the book for 100 % of the epoch so far; the minimum of 75 % needs 10 h 23 min of the remaining 16 h 30 min \(62\.88 %\)\. Leaving now would cost 100 % of its fees\.$/,
+      /^Fee share 50 %\. On the book for 100 % of the epoch so far; the minimum of 75 % needs 10 h 23 min of the remaining 16 h 30 min \(62\.88 %\)\. Leaving now would cost 100 % of its fees, staying to the end \d.* %\.$/,
     )
     assertSays(describeNow(at(''), '0.95', null), 'Time on book this epoch not known.')
     const { marketId } = own!

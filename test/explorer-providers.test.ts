@@ -30,7 +30,7 @@ const { EpochsChart } = await import('../web/src/providers/epochs-chart.tsx')
 const { EpochsTable } = await import('../web/src/providers/epochs-table.tsx')
 const { describeDearest, earnedOf, lostToPenalty } = await import('../web/src/providers/epochs.ts')
 const { Meanings } = await import('../web/src/providers/meanings.tsx')
-const { describeStanding, formatAtLeast } = await import('../web/src/providers/standing.ts')
+const { describeStanding, formatAtLeast, penaltyIfStayed } = await import('../web/src/providers/standing.ts')
 const { StandingPanel } = await import('../web/src/providers/standing-panel.tsx')
 const { PartyField } = await import('../web/src/providers/party-field.tsx')
 const { Providers, ProvidersView } = await import('../web/src/providers/providers-view.tsx')
@@ -662,15 +662,16 @@ describe("the explorer's providers", () => {
       feePenaltyLastEpoch: '0.1',
     }
     const newest = epoch(12, { feesPaid: '1000000', feePenalty: '0.1' })
+    const now = made({ sla: { ...SLA, hysteresisPeriodFeePenalties: ['0.3', '0'] } })
     const shown = (fields: Partial<ProviderStanding>, last: LiquidityProviderEpoch | undefined = newest) => {
       tableOf([newest])
       const liquidityStanding = [{ ...standing, ...fields }]
       const query = answered({ liquidityStanding, missing: [], since: null })
-      return textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, newest: last }))
+      return textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, now, newest: last }))
     }
     assert.equal(
       shown({}),
-      'Epoch 13, running Still needed on the book 10 h 24 min of the remaining 16 h (65 %), to reach the minimum of 60 % Time on book so far 50 % 16.67 % of the whole epoch of at least 60 % required: 60 % 33.33 % of the epoch has passed Leaving now would cost 100 % of its fees time on book 16.67 % of the epoch, below the minimum with fees as in epoch 12: 10.00 USD Epoch ends, as expected 00:00 UTC 1970-01-02 Fees of epoch 12 10.00 USD earned 9.00 USD after a fee penalty of 10 %',
+      'Epoch 13, running Still needed on the book 10 h 24 min of the remaining 16 h (65 %), to reach the minimum of 60 % Time on book so far 50 % 16.67 % of the whole epoch of at least 60 % required: 60 % 33.33 % of the epoch has passed Leaving now would cost 100 % of its fees time on book 16.67 % of the epoch, below the minimum staying to the end 16.67 % with fees as in epoch 12: 10.00 USD Epoch ends, as expected 00:00 UTC 1970-01-02 Fees of epoch 12 10.00 USD earned 9.00 USD after a fee penalty of 10 %',
     )
     for (const [fields, said] of [
       [{ stillNeeded: '0' }, 'Still needed on the book None the minimum of 60 % is reached'],
@@ -699,26 +700,36 @@ describe("the explorer's providers", () => {
       { from: '5', to: '6', start: '10', end: '20' },
     ]
     const query = answered({ liquidityStanding: [standing], missing, since: null })
-    const incomplete = textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, newest }))
+    const incomplete = textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, now, newest }))
     assertSays(
       incomplete,
       'Blocks 5 to 6 (1970-01-01 00:00 to 1970-01-01 00:00 UTC) are missing or incomplete. If',
     )
     const none = answered({ liquidityStanding: [], missing: [], since: null })
     assertSays(
-      textOf(render(StandingPanel, { query: none, marketId: LIVE_MARKET, newest })),
+      textOf(render(StandingPanel, { query: none, marketId: LIVE_MARKET, now, newest })),
       'no provision on this market now',
     )
     assert.equal(
-      describeStanding(standing),
-      'On the book for 50 % of the epoch so far; the minimum of 60 % needs 10 h 24 min of the remaining 16 h (65 %). Leaving now would cost 100 % of its fees.',
+      describeStanding(standing, '0.15'),
+      'On the book for 50 % of the epoch so far; the minimum of 60 % needs 10 h 24 min of the remaining 16 h (65 %). Leaving now would cost 100 % of its fees, staying to the end 15 %.',
     )
     assert.equal(
-      describeStanding({ ...standing, stillNeeded: '0', feePenaltyIfLeft: '0.25' }),
+      describeStanding({ ...standing, stillNeeded: '0', feePenaltyIfLeft: '0.25' }, null),
       'On the book for 50 % of the epoch so far; the minimum of 60 % of the epoch is reached. Leaving now would cost 25 % of its fees.',
     )
-    assertSays(describeStanding({ ...standing, stillNeeded: '2' })!, 'can no longer be reached')
-    assert.equal(describeStanding({ ...standing, stillNeeded: null }), null)
+    assertSays(describeStanding({ ...standing, stillNeeded: '2' }, null)!, 'can no longer be reached')
+    assert.equal(describeStanding({ ...standing, stillNeeded: null }, null), null)
+    // On the book for five sixths: a sixth divided by 0.4, times 0.4. Earlier penalties may be more.
+    const ifStayed = (earlier: string[], fields = {}) =>
+      penaltyIfStayed({ ...standing, ...fields }, { ...SLA, hysteresisPeriodFeePenalties: earlier }, TERMS)
+    assert.equal(Number(ifStayed(['0.3', '0'])).toFixed(9), '0.166666667')
+    assert.equal(Number(ifStayed(['0.5', '0'])), 0.25)
+    assert.deepEqual(
+      [ifStayed(['x']), ifStayed([], { ifLeft: null }), penaltyIfStayed(standing, null, TERMS)],
+      [null, null, null],
+    )
+    assert.equal(penaltyIfStayed(standing, SLA, null), null)
     // Rounded up: a second less would be too short.
     const seconds: [seconds: bigint, shown: string][] = [
       [0n, '0 s'],

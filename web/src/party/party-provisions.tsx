@@ -12,8 +12,9 @@ import { EpochsTable } from '../providers/epochs-table.tsx'
 import type { ProviderRow } from '../providers/fees.ts'
 import { leastTime } from '../providers/provider-figure.tsx'
 import { areProvisionsKnown, describeOthers } from '../providers/provisions.ts'
-import { describeStanding, useStanding } from '../providers/standing.ts'
+import { describeStanding, penaltyIfStayed, useStanding } from '../providers/standing.ts'
 import { useProviders } from '../providers/use-providers.ts'
+import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import type { OpenRange } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
@@ -188,7 +189,8 @@ export function describeNow(
   const share =
     fees.share === null ? 'Fee share not known.' : `Fee share ${bound.join(showPart(fees.share))}.`
   if (sla === null) return `${share} The market data have no SLA figures for it.`
-  const now = standing === null ? null : describeStanding(standing)
+  const terms = standing === null ? null : (instrumentOf(standing.marketId)?.sla ?? null)
+  const now = standing === null ? null : describeStanding(standing, penaltyIfStayed(standing, sla, terms))
   if (now !== null) return `${share} ${now}`
   const time = sla.currentEpochFractionOfTimeOnBook
   if (time === '') return `${share} Time on book this epoch not known.`

@@ -245,7 +245,8 @@ function whyPenalised(
     : unproved
 }
 
-function penaltyTermsOf(sla: SlaParameters): PenaltyTerms | null {
+/** The terms of a market's SLA as numbers; null if one of them is none. */
+export function penaltyTermsOf(sla: SlaParameters): PenaltyTerms | null {
   const minimum = parseDecimal(sla.commitmentMinTimeFraction)
   const competitionFactor = parseDecimal(sla.slaCompetitionFactor)
   return minimum === null || competitionFactor === null ? null : { minimum, competitionFactor }

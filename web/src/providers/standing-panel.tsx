@@ -1,4 +1,9 @@
-import type { LiquidityProviderEpoch, LiquidityStandingAnswer, ProviderStanding } from 'lyra-client'
+import type {
+  LiquidityProvider,
+  LiquidityProviderEpoch,
+  LiquidityStandingAnswer,
+  ProviderStanding,
+} from 'lyra-client'
 import type { Unit } from '../figures/amount.ts'
 import { multiply, ONE, parseDecimal, ratio, writeDecimal } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
@@ -10,24 +15,26 @@ import { Figure } from '../parts/figure.tsx'
 import { Answer } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { isOutdated } from '../service/freshness.ts'
-import { marketUnit } from '../service/instruments.ts'
+import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { describeMissing } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
 import { isPenalty, showPart } from './columns.ts'
 import { earnedOf } from './epochs.ts'
 import { Bar, isBelow } from './provider-figure.tsx'
 import { areProvisionsKnown } from './provisions.ts'
-import { formatAtLeast, lastEpochOf, neededOf } from './standing.ts'
+import { formatAtLeast, lastEpochOf, neededOf, penaltyIfStayed } from './standing.ts'
 
 export type StandingPanelProps = {
   query: Query<LiquidityStandingAnswer>
   marketId: string
+  /** The provider's figures now; null if it has left the market. */
+  now: LiquidityProvider | null
   /** The newest epoch of the provider that has ended; undefined if none is known. */
   newest: LiquidityProviderEpoch | undefined
 }
 
 /** How a provider stands on a market in the running epoch: how long it must stay, and what leaving would cost. */
-export function StandingPanel({ query, marketId, newest }: StandingPanelProps) {
+export function StandingPanel({ query, marketId, now, newest }: StandingPanelProps) {
   const [standing] = query.data?.liquidityStanding ?? []
   const epoch = standing?.epoch ?? null
   return (
@@ -48,7 +55,12 @@ export function StandingPanel({ query, marketId, newest }: StandingPanelProps) {
           ) : (
             <>
               <MissingOfEpoch standing={standing} missing={missing.missing} />
-              <StandingFigures standing={standing} newest={newest} unit={marketUnit(marketId)} />
+              <StandingFigures
+                standing={standing}
+                ifStayed={penaltyIfStayed(standing, now?.sla ?? null, instrumentOf(marketId)?.sla ?? null)}
+                newest={newest}
+                unit={marketUnit(marketId)}
+              />
             </>
           )
         }
@@ -78,11 +90,13 @@ function MissingOfEpoch({
 
 type StandingFiguresProps = {
   standing: ProviderStanding
+  /** The fee penalty if it stays to the end; null if it is not known. */
+  ifStayed: string | null
   newest: LiquidityProviderEpoch | undefined
   unit: Unit | null
 }
 
-function StandingFigures({ standing, newest, unit }: StandingFiguresProps) {
+function StandingFigures({ standing, ifStayed, newest, unit }: StandingFiguresProps) {
   const { at, timeOnBook, minimum, elapsed, ifLeft, epochExpectedEnd } = standing
   const last = lastEpochOf(standing, newest)
   const stale = isOutdated.value
@@ -109,7 +123,7 @@ function StandingFigures({ standing, newest, unit }: StandingFiguresProps) {
         {elapsed !== null && <span class="figure-more">{showPart(elapsed)} of the epoch has passed</span>}
         {at !== null && <AsOf time={at} />}
       </Figure>
-      <IfLeft standing={standing} last={last} unit={unit} />
+      <IfLeft standing={standing} ifStayed={ifStayed} last={last} unit={unit} />
       <Figure
         name="Epoch ends, as expected"
         main={
@@ -172,11 +186,10 @@ type WithLast = {
   unit: Unit | null
 }
 
-function IfLeft({
-  standing: { ifLeft, feePenaltyIfLeft, minimum },
-  last,
-  unit,
-}: WithLast & { standing: ProviderStanding }) {
+type IfLeftProps = WithLast & Pick<StandingFiguresProps, 'standing' | 'ifStayed'>
+
+function IfLeft({ standing, ifStayed, last, unit }: IfLeftProps) {
+  const { ifLeft, feePenaltyIfLeft, minimum } = standing
   const cost = partOf(last?.feesPaid ?? null, feePenaltyIfLeft)
   return (
     <Figure
@@ -201,6 +214,11 @@ function IfLeft({
         <span class="figure-more">
           time on book {showPart(ifLeft)} of the epoch
           {minimum !== null && `, ${isBelow(ifLeft, minimum) ? 'below' : 'at least'} the minimum`}
+        </span>
+      )}
+      {ifStayed !== null && (
+        <span class="figure-more">
+          staying to the end <Rounded text={ifStayed} shown={showPart(ifStayed)} name="penalty-if-stayed" />
         </span>
       )}
       {cost !== null && (

@@ -1,11 +1,29 @@
-import type { LiquidityProviderEpoch, LiquidityStandingAnswer, ProviderStanding } from 'lyra-client'
-import { compare, type Decimal, multiply, ONE, parseDecimal, ratio } from '../figures/decimal.ts'
+import type {
+  LiquidityProviderEpoch,
+  LiquidityProviderSla,
+  LiquidityStandingAnswer,
+  ProviderStanding,
+  SlaParameters,
+} from 'lyra-client'
+import { feePenalty } from '../../../src/core/domain/fee-penalty.ts'
+import {
+  add,
+  compare,
+  type Decimal,
+  multiply,
+  ONE,
+  parseDecimal,
+  ratio,
+  subtract,
+  writeDecimal,
+} from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
 import { formatAge } from '../figures/format-time.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { showPart } from './columns.ts'
+import { penaltyTermsOf } from './epochs.ts'
 
 /** Every block has other figures: they are asked for again with the blocks, so often. */
 const REFRESH_NS = 5_000_000_000n
@@ -49,8 +67,29 @@ export function formatAtLeast(ns: bigint): string {
   return formatAge(((ns + smallest - 1n) / smallest) * smallest)
 }
 
-/** How a provider stands, in a sentence; null if what is still needed is not known. */
-export function describeStanding(standing: ProviderStanding): string | null {
+/**
+ * The fee penalty for the epoch if the provider is on the book from now to the end: that of earlier epochs may remain. Null if it
+ * is not known.
+ */
+export function penaltyIfStayed(
+  { ifLeft, elapsed }: ProviderStanding,
+  own: LiquidityProviderSla | null,
+  sla: SlaParameters | null,
+): string | null {
+  const [left, passed] = [parseDecimal(ifLeft ?? ''), parseDecimal(elapsed ?? '')]
+  const terms = sla === null ? null : penaltyTermsOf(sla)
+  const texts = own?.hysteresisPeriodFeePenalties ?? null
+  const earlier = texts?.flatMap((text) => parseDecimal(text) ?? []) ?? []
+  if (left === null || passed === null || terms === null || earlier.length !== texts?.length) return null
+  return writeDecimal(feePenalty(add(left, subtract(ONE, passed)), earlier, terms))
+}
+
+/**
+ * How a provider stands, in a sentence; null if what is still needed is not known.
+ *
+ * @param ifStayed {@link penaltyIfStayed}
+ */
+export function describeStanding(standing: ProviderStanding, ifStayed: string | null): string | null {
   const needed = neededOf(standing)
   const { timeOnBook, minimum, stillNeeded, feePenaltyIfLeft } = standing
   if (needed === null || timeOnBook === null || minimum === null) return null
@@ -61,8 +100,11 @@ export function describeStanding(standing: ProviderStanding): string | null {
       : needed.state === 'out of reach'
         ? `${least} can no longer be reached`
         : `${least} needs ${formatAtLeast(needed.time)} of the remaining ${formatAge(needed.remaining)} (${showPart(stillNeeded!)})`
+  const stayed = ifStayed === null ? '' : `, staying to the end ${showPart(ifStayed)}`
   const cost =
-    feePenaltyIfLeft === null ? '' : ` Leaving now would cost ${showPart(feePenaltyIfLeft)} of its fees.`
+    feePenaltyIfLeft === null
+      ? ''
+      : ` Leaving now would cost ${showPart(feePenaltyIfLeft)} of its fees${stayed}.`
   return `On the book for ${showPart(timeOnBook)} of the epoch so far; ${said}.${cost}`
 }
 
