@@ -161,7 +161,8 @@ function reportOf(
   )
   const ofPath = pathParameterOf(path)
   const id = ofPath === null ? '' : `${ofPath.name}: string, `
-  const isNeeded = description.anyOf !== undefined || parameters.some(({ isRequired }) => isRequired)
+  const needed = description.filtersOf?.required.list ?? []
+  const isNeeded = needed.length > 0 || parameters.some(({ isRequired }) => isRequired)
   const optional = isNeeded ? '' : '?'
   return [
     {

@@ -64,6 +64,7 @@ const EPOCHS = [
   'Required liquidity',
   'Fees before penalty',
   'Lost to the fee penalty',
+  'Earned',
 ]
 
 describe('the view of a party', () => {
@@ -183,31 +184,44 @@ describe('the view of a party', () => {
       ['0.5', '0.95', '50 %: 45 percentage points below the minimum of 95 %.'],
       ['0.5', null, '50 %.'],
     ] as const) {
-      assert.equal(describeNow(at(time), least), `Fee share 50 %. Time on book this epoch ${said}`)
+      assert.equal(describeNow(at(time), least, null), `Fee share 50 %. Time on book this epoch ${said}`)
     }
     const beside = { ...at('1'), fees: { share: '0.5', kept: null, net: null, others: '0.5' } }
     assertSays(
-      describeNow(beside, '0.95'),
+      describeNow(beside, '0.95', null),
       'Fee share at most 50 %: parties without a provision, such as AMMs, hold 50 %. Time on book',
     )
-    assertSays(describeNow({ ...at('1'), sla: null }, '0.95'), 'no SLA figures for it')
-    assertSays(describeNow(at(''), '0.95'), 'Time on book this epoch not known.')
+    assertSays(describeNow({ ...at('1'), sla: null }, '0.95', null), 'no SLA figures for it')
+    // What is still needed says more than the time so far.
+    const { liquidityStanding } = await client.liquidityStanding({ partyId: PROVIDER })
+    const standing = liquidityStanding.find(({ marketId }) => marketId === own!.marketId)!
+    assert.match(
+      describeNow(at('1'), '0.75', standing),
+      /^Fee share 50 %\. On the book for 100 % of the epoch so far; the minimum of 75 % needs 10 h 23 min of the remaining 16 h 30 min \(62\.88 %\)\. Leaving now would cost 100 % of its fees, staying to the end \d.* %\.$/,
+    )
+    assertSays(describeNow(at(''), '0.95', null), 'Time on book this epoch not known.')
     const { marketId } = own!
     const page = await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     const epochs = page.rows.map(({ node }) => node)
-    const view = render(Provision, { marketId, partyId: PROVIDER, now: own!, epochs })
+    const view = render(Provision, { marketId, partyId: PROVIDER, now: own!, standing: null, epochs })
     const [running, ended, ...others] = rowTexts(view, EPOCHS)
     assert.equal(running, '31 runs since 2024-10-01 15:30:00 100 % of at least 75 % known when it ends')
     assert.equal(
       ended,
-      '30 2024-10-01 15:30:00 100 % of at least 75 % 0 % 0 % 55.56 % 300,000.00 221.02 0.00',
+      '30 2024-10-01 15:30:00 100 % of at least 75 % 0 % 0 % 55.56 % 300,000.00 221.02 0.00 221.02',
     )
     // Ten that have ended, below the one that runs.
     assert.equal(others.length, 9)
     assert.ok(
       view.includes(`href="/?view=providers&amp;market=${marketId}&amp;party=${PROVIDER}">More epochs`),
     )
-    const left = render(Provision, { marketId, partyId: PROVIDER, now: null, epochs: epochs.slice(0, 2) })
+    const left = render(Provision, {
+      marketId,
+      partyId: PROVIDER,
+      now: null,
+      standing: null,
+      epochs: epochs.slice(0, 2),
+    })
     assertSays(textOf(left), 'no provision on this market now')
   })
 
@@ -234,7 +248,7 @@ describe('the view of a party', () => {
     const ofParty = (partyId: string) => nodes.filter((row) => row.partyId.startsWith(partyId))
     assert.deepEqual(describeCosts(ofParty('854b4af3')), [
       {
-        what: 'On 3 markets, in 31 epochs, fee penalties took 17.48 USDT of 6,924.18 USDT of fees.',
+        what: 'On 3 markets, in 31 epochs, fee penalties took 17.48 USDT of 6,924.18 USDT of fees; it earned 6,906.71 USDT (not known in 3 of 93).',
         most: 'Epoch 25, ended 2024-09-26 13:00 UTC, cost the most: 7.69 USDT (LINK/USDT 5.41, DOGE/USDT 2.27).',
       },
     ])
@@ -347,6 +361,20 @@ describe('the view of a party', () => {
           Array.from({ length: newest - oldest + 1 }, (_, index) => newest - index).join(),
         )
       await shows(31, 21)
+      // Its standing in the epoch that runs is above, exact on hover.
+      const { client } = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+      const { liquidityStanding } = await client.liquidityStanding({ marketId: SAMPLE_MARKET })
+      const standing = liquidityStanding.find(({ partyId }) => partyId.startsWith('884dba40'))
+      for (const [name, shown] of [
+        ['standing-book', standing!.timeOnBook],
+        ['still-needed-part', standing!.stillNeeded],
+        ['penalty-if-left', standing!.feePenaltyIfLeft],
+      ] as const)
+        assert.equal(await exactFigure(page, name), shown, name)
+      assert.equal(await page.locator('[data-figure="still-needed"]').innerText(), '10 h 23 min')
+      assertSays(await page.locator('.standing [data-figure="due"]').innerText(), '16:00 UTC')
+      assert.equal(await exactFigure(page, 'last-fees'), '26.61726')
+      assert.equal(await exactFigure(page, 'last-earned'), '0')
       // A bar is as high as its figure, and the line lies at the market's minimum.
       const lane = page.locator('[data-lane="book"]')
       const [bars, bar, least] = await Promise.all(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { createLyraClient, LyraApiError, type ProviderStanding } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import {
@@ -523,6 +524,64 @@ describeOn(STORE_KINDS, 'the standing of liquidity providers', (kind) => {
     assertSays(text, 'there are more than 5,000 providers: give marketId and partyId')
     const one = await getJson<Answer>(base, `${ofMarket}&partyId=${parties[0]}`)
     assert.equal(one.liquidityStanding.length, 1)
+  })
+
+  test('is an answer whatever numbers and times events have', async (t) => {
+    const number = fc.constantFrom(
+      '',
+      '0',
+      '-1',
+      '1',
+      '0.5',
+      '.5',
+      '1e99',
+      '1e-99',
+      '7'.repeat(256),
+      `0.${'1'.repeat(200)}`,
+    )
+    const time = fc.constantFrom(1n, -5n, 10n ** 18n, 2n ** 63n - 1n, -(2n ** 63n))
+    const cases = fc.record({
+      slas: fc.record({
+        book: number,
+        last: number,
+        penalty: number,
+        earlier: fc.array(number, { maxLength: 3 }),
+      }),
+      terms: fc.record({ least: number, factor: number }),
+      times: fc.tuple(time, time, time, time, time, time),
+      seq: fc.constantFrom(1n, 2n ** 63n - 2n),
+    })
+    const store = kind.create(t)
+    let height = 10
+    await ingestWell(t, store, fileOf({ height, events: [provision()] }))
+    const base = await serve(t, store)
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ slas, terms, times, seq }) => {
+        const [start, expiry, end, next, due, now] = times
+        const { kind, body } = perpetual()
+        const sla = message({ 18: message({ 1: '0.05', 2: terms.least, 4: 2, 5: terms.factor }) })
+        const data = dataAt(0, { [PARTY]: slas })
+        await ingestWell(
+          t,
+          store,
+          fileOf({
+            height: ++height,
+            events: [
+              { kind, body: Buffer.concat([body, sla]) },
+              epoch(seq, 2, { start, expiry, end }),
+              epoch(seq + 1n, 1, { start: next, expiry: due, end: 0 }),
+              { kind: data.kind, body: Buffer.concat([data.body, message({ 13: now })]) },
+            ],
+          }),
+        )
+        const { liquidityStanding } = await standingsOf(base, `partyId=${PARTY}`)
+        assert.equal(liquidityStanding.length, 1)
+        const [{ epochExpectedEnd, at, elapsed }] = liquidityStanding as [ProviderStanding]
+        if (at !== null && epochExpectedEnd !== null && elapsed !== null)
+          assert.ok(BigInt(epochExpectedEnd) >= BigInt(at) && Number(elapsed) >= 0 && Number(elapsed) <= 1)
+      }),
+      { numRuns: 40 },
+    )
   })
 
   test('is 503 in an empty store, and an object with what is missing in the client', async (t) => {

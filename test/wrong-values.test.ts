@@ -230,8 +230,8 @@ const TARGETS: readonly Target[] = [
     const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
     const target = { path, parameters: restParametersOf(question), isOfReference }
     if ('isFile' in description) return [target, { ...target, ...FILE }]
-    const needed = 'list' in description ? description.list.required.list : description.anyOf
-    return [{ ...target, ...needOf(needed) }]
+    const filtered = 'list' in description ? description.list : description.filtersOf
+    return [{ ...target, ...needOf(filtered?.required.list) }]
   }),
   { path: streamPath(marketSummaries), parameters: [] },
   ...RESOURCES.flatMap((resource): Target[] => {

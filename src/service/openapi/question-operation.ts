@@ -4,7 +4,13 @@ import { JSON_TYPE } from '../http/exchange.ts'
 import { named, pageSchema, reference, typeNameOf } from '../questions/node-schemas.ts'
 import { byName, pathParameterOf } from '../questions/parameters.ts'
 import type { JsonSchema, Question, Report } from '../questions/question.ts'
-import { COMMON_HEADERS, errorAnswers, headersOf, REPORT_REFUSALS } from './openapi-answers.ts'
+import {
+  COMMON_HEADERS,
+  errorAnswers,
+  headersOf,
+  REPORT_REFUSALS,
+  refusalsOfFilters,
+} from './openapi-answers.ts'
 import { describedParameter, queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
@@ -63,5 +69,6 @@ function pageOf(list: Resource) {
 }
 
 function reportOf(report: Report) {
-  return { ...report, refusals: REPORT_REFUSALS }
+  const { filtersOf } = report
+  return { ...report, refusals: filtersOf === undefined ? REPORT_REFUSALS : refusalsOfFilters(filtersOf) }
 }

@@ -75,6 +75,6 @@ export const liquidityStandingQuestion: Question<StandingQuery> = {
       liquidityStanding: listOf(STANDING, 'Each live provision, by market and party.'),
       ...MISSING_SCHEMAS,
     }),
-    anyOf: ['marketId', 'partyId'],
+    filtersOf: liquidityProviders,
   },
 }

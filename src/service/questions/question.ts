@@ -83,8 +83,8 @@ export type Report = {
    * of the OpenAPI document if it is an object (`named`).
    */
   body: JsonSchema
-  /** Parameters of which at least one must be given. */
-  anyOf?: readonly string[]
+  /** The list whose filters it takes, with the same errors; some of them may be needed. */
+  filtersOf?: Resource
   /** Two parameters of which one may be given. */
   alternatives?: readonly [string, string]
 }

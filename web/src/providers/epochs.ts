@@ -10,6 +10,7 @@ import {
   ONE,
   parseDecimal,
   ratio,
+  subtract,
   writeDecimal,
 } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
@@ -32,7 +33,7 @@ export type EpochColumn = {
   full?: 1
 }
 
-/** In the order of the table; the last two have a sum. */
+/** In the order of the table; the last three have a sum. */
 export const EPOCH_COLUMNS: readonly EpochColumn[] = [
   { name: 'epoch', title: 'Epoch', read: ({ epoch }) => epoch },
   { name: 'ended', title: 'Ended (UTC)', read: ({ timestamp }) => timestamp },
@@ -72,12 +73,40 @@ export const EPOCH_COLUMNS: readonly EpochColumn[] = [
     read: ({ feesPaid }) => feesPaid,
   },
   { name: 'lost', title: 'Lost to the fee penalty', kind: 'amount', read: lostToPenalty },
+  {
+    name: 'earned',
+    title: 'Earned',
+    kind: 'amount',
+    meaning: 'Fees minus fee penalty, without the bonus from the penalties of others.',
+    read: earnedOf,
+  },
 ]
 
-/** The fee penalty of an epoch as an amount, before any bonus; null if it is not known. */
-export function lostToPenalty({ feesPaid, feePenalty }: LiquidityProviderEpoch): string | null {
-  const [fees, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
-  return fees === null || penalty === null ? null : writeDecimal(ratio(multiply(fees, penalty), ONE, 0, 0)!)
+/** The columns before those that have a sum. */
+export const UNSUMMED = EPOCH_COLUMNS.findIndex(({ name }) => name === 'fees')
+
+/**
+ * What a provider received of its fees of an epoch, after the fee penalty and before any bonus; null if it is not known. The
+ * core cuts it to the smallest unit.
+ */
+export function earnedOf(row: LiquidityProviderEpoch): string | null {
+  const fees = splitFees(row)
+  return fees === null ? null : writeDecimal(fees.earned)
+}
+
+/** The fee penalty of an epoch as an amount: the rest of the fees. */
+export function lostToPenalty(row: LiquidityProviderEpoch): string | null {
+  const fees = splitFees(row)
+  return fees === null ? null : writeDecimal(subtract(fees.paid, fees.earned))
+}
+
+function splitFees({
+  feesPaid,
+  feePenalty,
+}: LiquidityProviderEpoch): { paid: Decimal; earned: Decimal } | null {
+  const [paid, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
+  if (paid === null || penalty === null) return null
+  return { paid, earned: ratio(multiply(paid, subtract(ONE, penalty)), ONE, 0, 0)! }
 }
 
 /** The sum of what is known; null if nothing is. */
@@ -216,7 +245,8 @@ function whyPenalised(
     : unproved
 }
 
-function penaltyTermsOf(sla: SlaParameters): PenaltyTerms | null {
+/** The terms of a market's SLA as numbers; null if one of them is none. */
+export function penaltyTermsOf(sla: SlaParameters): PenaltyTerms | null {
   const minimum = parseDecimal(sla.commitmentMinTimeFraction)
   const competitionFactor = parseDecimal(sla.slaCompetitionFactor)
   return minimum === null || competitionFactor === null ? null : { minimum, competitionFactor }
