@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   type Field,
+  isList,
   isNodeOf,
   isObject,
   isStored,
@@ -48,7 +49,9 @@ const NOTES: Partial<Record<ValueForm & string, string>> = {
 /** The client's type for a filter of each type. */
 export const FILTER_TYPES: Record<Filter['type'], string> = {
   marketId: 'string',
+  assetId: 'string',
   partyId: 'string',
+  partyIds: 'readonly string[]',
   traderId: 'string',
   source: 'DataPointSource',
   uint64: 'string | bigint | number',
@@ -249,7 +252,10 @@ function addObject(
 function typeOf(types: Map<string, string>, { form, meaning }: Field | StoredField): string {
   if (form === 'texts') return 'string[]'
   if (isStored(form)) addObject(types, form.typeName, meaning, form.stored)
-  else if (isNodeOf(form)) return form.nodeOf
+  else if (isList(form)) {
+    addObject(types, form.typeName, form.meaning, form.elements)
+    return `${form.typeName}[]`
+  } else if (isNodeOf(form)) return form.nodeOf
   else if (isObject(form)) addObject(types, form.typeName, meaning, form.object)
   else {
     const names = namesOf(form)

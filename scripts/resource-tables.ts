@@ -50,11 +50,11 @@ function listsTable(page: string): string {
   return table(
     ['request', 'filters', 'rows'],
     RESOURCES.map((resource) => {
-      const { path, grpcMethod, summary } = resource
+      const { path, isOfReference, summary } = resource
       const request = path.replaceAll(/:(\w+)/g, '{$1}')
       const rows = summary.replace(/^List (?:the )?/, '')
       return [
-        `${code(request)}${grpcMethod === undefined ? '' : ' *'}`,
+        `${code(request)}${isOfReference ? ' *' : ''}`,
         filtersText(resource, 'list', resource.dateRange === true),
         `[${rows}](#${sectionOf(page, request)})`,
       ]
@@ -89,7 +89,7 @@ function orderTable(): string {
 }
 
 /** The fields of columns: `marketId`, `timestamp`. */
-function namesOf({ name, fields }: Resource, columns: readonly string[]): string {
+function namesOf({ name, fields, key }: Resource, columns: readonly string[]): string {
   const fieldOf = (column: string, among: readonly Field[]): string | undefined => {
     for (const field of among) {
       if (isObject(field.form)) {
@@ -101,6 +101,8 @@ function namesOf({ name, fields }: Resource, columns: readonly string[]): string
   }
   return columns
     .map((column) => {
+      const hidden = key.find((one) => one.column === column)?.hidden
+      if (hidden !== undefined) return hidden
       const field = fieldOf(column, fields)
       if (field === undefined) throw new TypeError(`${name}: no field shows ${column}`)
       return code(field)

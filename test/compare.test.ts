@@ -186,7 +186,7 @@ describe('services in a comparison', () => {
     const store = await storeOf(t, kind, NAMED_SAMPLE)
     const reference = await serveAsReference(t, await serve(t, store))
     const result = await compare(store, reference)
-    const ofLyra = RESOURCES.filter(({ grpcMethod }) => grpcMethod === undefined).map(({ name }) => name)
+    const ofLyra = RESOURCES.filter(({ isOfReference }) => !isOfReference).map(({ name }) => name)
     assert.deepEqual(
       ['instruments', 'liquidityProviderHistory'].filter((name) => !ofLyra.includes(name)),
       [],
@@ -194,6 +194,7 @@ describe('services in a comparison', () => {
     assert.deepEqual(outcomes(result), {
       ...ALL,
       fundingPayments: `${reference} lists only those of one party`,
+      paidLiquidityFeesStats: `${reference} does not say of which event each is`,
       ...Object.fromEntries(ofLyra.map((name) => [name, `${reference} does not list them`])),
     })
     const changed = await storeOf(t, kind, NAMED_SAMPLE)

@@ -43,6 +43,7 @@ const VALUES: Record<KeyType, Arbitrary<KeyValue>> = {
     fc.constantFrom(0n, -1n, -(2n ** 63n), MAX_INT64),
   ),
   uint64: fc.oneof(fc.bigInt({ min: 0n, max: MAX_INT64 }), fc.constantFrom(0n, MAX_INT64)),
+  index: fc.bigInt({ min: 0n, max: 2n ** 31n - 1n }),
   source: fc.bigInt({ min: 0n, max: 2n }),
   id: fc.oneof(hexId, fc.constant('network')),
   text: anyText,

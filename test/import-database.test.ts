@@ -166,6 +166,7 @@ describeOn(STORE_KINDS, 'databases', (kind) => {
         ['epochs', 'no table epochs'],
         ['liquidityProviderHistory', 'no table epochs'],
         ['paidLiquidityFees', 'no table paid_liquidity_fees'],
+        ['paidLiquidityFeesStats', 'no table paid_liquidity_fees'],
         ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
         ['instruments', 'no table markets_current'],
         ['instrumentTerms', 'no table markets_current'],
@@ -183,6 +184,7 @@ describeOn(STORE_KINDS, 'databases', (kind) => {
           'liquidityProviderHistory',
           'liquidityProviders',
           'paidLiquidityFees',
+          'paidLiquidityFeesStats',
         ],
       ],
     )

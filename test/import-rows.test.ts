@@ -138,6 +138,7 @@ describeOn(STORE_KINDS, 'imports of recordings', (kind) => {
         ...(tables.length > 0 ? ['instrumentTerms', 'instruments'] : []),
         'liquidityProviderHistory',
         'paidLiquidityFees',
+        'paidLiquidityFeesStats',
       ])
       assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
       if (answers.length > 0) await assertAnswers(await serve(t, store), answers)

@@ -36,11 +36,15 @@ type Document = {
 
 const ID = 'https://lyra.invalid/openapi.json'
 
-/** Parameters of which a request of a path needs one. */
+/** Parameters of which a request of a path needs one, or one of a path with a certain parameter. */
 const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
   RESOURCES.flatMap((resource): [string, readonly string[]][] => [
     [resource.path, resource.required.list ?? []],
     [streamPath(resource), resource.required.stream ?? []],
+    ...resource.flags.map(({ name, needs }): [string, readonly string[]] => [
+      `${resource.path} ${name}`,
+      [needs],
+    ]),
   ]),
 )
 
@@ -165,6 +169,7 @@ const BOOLEANS: Record<string, boolean> = { true: true, 1: true, FALSE: false, 0
 /** Converts a query text to the type in its parameter's schema. */
 function typedValue(type: unknown, text: string): unknown {
   if (type === 'integer' && /^-?\d+$/.test(text)) return Number(text)
+  if (type === 'array') return [text]
   return type === 'boolean' ? (BOOLEANS[text] ?? text) : text
 }
 
@@ -297,9 +302,9 @@ describe('The OpenAPI document suits generators of clients:', () => {
       for (const { type, status, schema } of bodiesOf(operation))
         if (type === 'application/json') assert.ok(nameOf(schema), `${path}: ${status}`)
     }
-    for (const { name, nodeName } of LISTS) {
+    for (const { bodyKey, nodeName } of LISTS) {
       const names = [
-        `${name[0]!.toUpperCase()}${name.slice(1)}Answer`,
+        `${bodyKey[0]!.toUpperCase()}${bodyKey.slice(1)}Answer`,
         `${nodeName}Page`,
         `${nodeName}Edge`,
         nodeName,
@@ -458,7 +463,7 @@ describeOn(ANY_STORE_KIND, 'The service', (kind) => {
           const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
           const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
           const target = `${path.replace(PATH_ID, market)}${query(params)}`
-          const needed = NEEDED.get(path) ?? []
+          const needed = NEEDED.get(`${path} ${parameter.name}`) ?? NEEDED.get(path) ?? []
           const isEnough = needed.length === 0 || needed.includes(parameter.name)
           // A stream has no end, and an export is sent in chunks: only their headers are checked.
           const method = /\/(?:stream|export)\//.test(path) ? 'HEAD' : 'GET'

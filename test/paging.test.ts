@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FILTERS } from '#core/model/filters'
+import { FILTERS, idSet } from '#core/model/filters'
 import type { Filter, KeyValue, Selection } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
@@ -35,7 +35,8 @@ function valuesOf(
   rows: readonly ModelRow[],
 ): KeyValue[] {
   const values = new Set(rows.flatMap(({ of }) => columns.flatMap((column) => of[column] ?? [])))
-  return [...values].filter((value) => type !== 'source' || value !== 0n)
+  if (type === 'partyIds') return [...values].map((id) => idSet([String(id)]))
+  return [...values].filter((value) => type !== 'source' || value !== 0n) as KeyValue[]
 }
 
 /** Values of a filter: every id and source; of numbers some that rows have, and one beyond them. */

@@ -107,6 +107,7 @@ const replaced =
 const OF_FEES = ['one 1 10   5', 'two 1 10   6', 'one 2 15   7', 'two 3 30   8']
 const OF_BOTH = ['liquidityProviderHistory', 'paidLiquidityFees']
 const OF_EPOCHS = ['epochs', ...OF_BOTH]
+const OF_FEES_TABLE = ['paidLiquidityFees', 'paidLiquidityFeesStats']
 
 /** Segments without some tables: their rows, and the resources reported as missing. */
 const PARTS: [what: string, edit: Edit, rows: string[], lacks?: string[]][] = [
@@ -123,7 +124,7 @@ const PARTS: [what: string, edit: Edit, rows: string[], lacks?: string[]][] = [
     OF_FEES,
     ['liquidityProviderHistory'],
   ],
-  ['no fees', without(PAID_FEES), ['one 1 10 0.5 0.25 ', 'one 2 20 0.6  '], ['paidLiquidityFees']],
+  ['no fees', without(PAID_FEES), ['one 1 10 0.5 0.25 ', 'one 2 20 0.6  '], OF_FEES_TABLE],
   ['no epochs', without(EPOCHS), [], OF_EPOCHS],
   ['no ends of epochs', replaced(EPOCHS, 'end_time', 'ended'), [], OF_EPOCHS],
 ]
@@ -324,7 +325,7 @@ describeOn(ANY_STORE_KIND, 'the imported history of liquidity providers', (kind)
         lacks ?? [],
         what,
       )
-      const hasFees = !lacks?.includes('paidLiquidityFees')
+      const hasFees = !lacks?.includes('paidLiquidityFeesStats')
       assert.deepEqual(report.leftOut, hasFees ? { 'invalid party ID': 40 } : {}, what)
     }
   })
@@ -388,7 +389,7 @@ describeOn(ANY_STORE_KIND, 'the imported history of liquidity providers', (kind)
       ['alter table epochs rename to old_epochs', OF_EPOCHS],
       ['alter table old_epochs rename to epochs', []],
       ['alter table market_data drop column liquidity_provider_sla', ['liquidityProviderHistory']],
-      ['drop table paid_liquidity_fees', OF_BOTH],
+      ['drop table paid_liquidity_fees', ['liquidityProviderHistory', ...OF_FEES_TABLE]],
     ] as const) {
       await runSql(month.database, change)
       const { report } = await importWhole(kind.create(t), month.database)

@@ -33,7 +33,8 @@ export async function readPage<Name extends ListName>(
 ): Promise<Page<Nodes[Name]>> {
   const { text, headers } = await connection.get(pageTarget(list, filters, options), signal)
   const body = JSON.parse(text) as Record<string, { edges: PageRow<Nodes[Name]>[]; pageInfo: PageInfo }>
-  const { edges, pageInfo } = body[list]!
+  // A body has one field, which nearly always has the list's name.
+  const [{ edges, pageInfo }] = Object.values(body) as [(typeof body)[string]]
   return {
     rows: edges,
     pageInfo,

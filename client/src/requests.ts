@@ -133,7 +133,11 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 
 function filterParams(names: readonly string[], filters: object): Params {
   const values = filters as Readonly<Record<string, unknown>>
-  return names.map((name) => [PARAMETERS[name] ?? name, text(values[name])])
+  return names.flatMap((name): Params => {
+    const value = values[name]
+    const all = Array.isArray(value) ? value : [value]
+    return all.map((one) => [PARAMETERS[name] ?? name, text(one)])
+  })
 }
 
 /** A value as a parameter; a Date in nanoseconds. */

@@ -265,6 +265,30 @@ export type LiquidityProvider = {
   sla: LiquidityProviderSla | null
 }
 
+/** The fees of a liquidity provider. */
+export type PaidLiquidityFee = {
+  /** The party. */
+  party: string
+  /** Its fees before the fee penalty, in the smallest unit of the asset. */
+  amount: string
+  /** The same in quanta of the asset; mostly empty. */
+  quantumAmount: string
+}
+
+/** The fees that a market allocated to its liquidity providers for an epoch, before fee penalties. */
+export type PaidLiquidityFees = {
+  /** The market. */
+  market: string
+  /** The asset of the fees. */
+  asset: string
+  /** Number of the epoch. Digits. */
+  epochSeq: string
+  /** All fees that the market allocated, in the smallest unit of the asset. Empty if not set. */
+  totalFeesPaid: string
+  /** The fees of each party. */
+  feesPaidPerParty: PaidLiquidityFee[]
+}
+
 /** Estimate of the running funding period, as published in the market's latest data: the payment if the period ended now. */
 export type FundingEstimate = {
   /** The market. */
@@ -436,6 +460,7 @@ export type Coverage = {
   liquidityProviderHistory: StoredMarketRows[]
   /** By market. `atBlock` is the block of its latest list. */
   liquidityProviders: StoredMarketProviders[]
+  paidLiquidityFeesStats: StoredRows
   /** Null if nothing is left. If there are more than 1000 gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as `after` to get the next ones. Lists without further entries are then empty. */
   next: string | null
   /** Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned. */
@@ -891,6 +916,22 @@ export type LiquidityProviderFilters = {
   partyId?: string | undefined
 }
 
+/** Filters of a list of paid liquidity fees stats. */
+export type PaidLiquidityFeesFilters = {
+  /** Only rows of this asset. */
+  assetId?: string | undefined
+  /** Only rows of this market. */
+  marketId?: string | undefined
+  /** Only rows of this epoch. */
+  epochSeq?: string | bigint | number | undefined
+  /** Only rows of this epoch and later ones. `epochSeq` is then ignored. */
+  epochFrom?: string | bigint | number | undefined
+  /** Only rows of this epoch and earlier ones. `epochSeq` is then ignored; if `epochFrom` is greater, the two are swapped. */
+  epochTo?: string | bigint | number | undefined
+  /** Only rows that name one of these parties, and of their fees only those of these parties. */
+  partyIds?: readonly string[] | undefined
+}
+
 /** Filters of a list of market summaries. */
 export type MarketSummaryFilters = {
   /** Only rows of this market. */
@@ -915,6 +956,8 @@ export type Nodes = {
   liquidityProviderHistory: LiquidityProviderEpoch
   /** List the liquidity providers of a market or a party. */
   liquidityProviders: LiquidityProvider
+  /** List the liquidity fees that markets paid, by epoch. */
+  paidLiquidityFeesStats: PaidLiquidityFees
   /** List the markets with a summary of each. */
   marketSummaries: MarketSummary
 }
@@ -931,6 +974,7 @@ export type Filters = {
   instruments: InstrumentFilters
   liquidityProviderHistory: LiquidityProviderEpochFilters
   liquidityProviders: LiquidityProviderFilters
+  paidLiquidityFeesStats: PaidLiquidityFeesFilters
   marketSummaries: MarketSummaryFilters
 }
 
@@ -944,6 +988,7 @@ export type StreamFilters = {
   instruments: InstrumentFilters
   liquidityProviderHistory: Omit<LiquidityProviderEpochFilters, 'from' | 'to'>
   liquidityProviders: LiquidityProviderFilters
+  paidLiquidityFeesStats: PaidLiquidityFeesFilters
   marketSummaries: Record<string, never>
 }
 
@@ -960,6 +1005,7 @@ export type StreamNodes = {
   instruments: Instrument
   liquidityProviderHistory: LiquidityProviderEpoch
   liquidityProviders: LiquidityProvider
+  paidLiquidityFeesStats: PaidLiquidityFees
   marketSummaries: MarketSummaryChange
 }
 
@@ -989,6 +1035,7 @@ export const FILTER_NAMES: Record<ListName, readonly string[]> = {
   instruments: ['marketId'],
   liquidityProviderHistory: ['marketId', 'partyId', 'from', 'to'],
   liquidityProviders: ['marketId', 'partyId'],
+  paidLiquidityFeesStats: ['assetId', 'marketId', 'epochSeq', 'epochFrom', 'epochTo', 'partyIds'],
   marketSummaries: ['marketId'],
 }
 
@@ -1002,6 +1049,7 @@ export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
   instruments: ['marketId'],
   liquidityProviderHistory: ['marketId', 'partyId'],
   liquidityProviders: ['marketId', 'partyId'],
+  paidLiquidityFeesStats: ['assetId', 'marketId', 'epochSeq', 'epochFrom', 'epochTo', 'partyIds'],
   marketSummaries: [],
 }
 
@@ -1015,6 +1063,7 @@ export const PATHS: Record<ListName, string> = {
   instruments: '/api/v2/instruments',
   liquidityProviderHistory: '/api/v2/liquidity/provider-history',
   liquidityProviders: '/api/v2/liquidity/providers',
+  paidLiquidityFeesStats: '/api/v2/liquidity/paidfees',
   marketSummaries: '/api/v2/market-summaries',
 }
 
@@ -1028,6 +1077,7 @@ export const EXPORT_PATHS: Record<ResourceName, string> = {
   instruments: '/api/v2/export/instruments',
   liquidityProviderHistory: '/api/v2/export/liquidity-provider-history',
   liquidityProviders: '/api/v2/export/liquidity-providers',
+  paidLiquidityFeesStats: '/api/v2/export/paid-liquidity-fees-stats',
 }
 
 /** Where each stream is. */
@@ -1040,6 +1090,7 @@ export const STREAM_PATHS: Record<StreamName, string> = {
   instruments: '/api/v2/stream/instruments',
   liquidityProviderHistory: '/api/v2/stream/liquidity-provider-history',
   liquidityProviders: '/api/v2/stream/liquidity-providers',
+  paidLiquidityFeesStats: '/api/v2/stream/paid-liquidity-fees-stats',
   marketSummaries: '/api/v2/stream/market-summaries',
 }
 

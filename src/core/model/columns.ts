@@ -131,6 +131,9 @@ export const json = columnType<string>(
   2 * MAX_PENALTIES * JSON_LENGTH * MAX_NUMBER_LENGTH,
 )
 
+/** JSON of a list of which only the bytes of its event limit the length. */
+export const jsonList = columnType<string>('text', 'json', isAny)
+
 const MAX_UINT64_LENGTH = 20
 
 /** An integer of 0 or more that may exceed signed 64 bits. */

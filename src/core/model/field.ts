@@ -1,4 +1,5 @@
 import { wordsOfName } from '../domain/words.ts'
+import type { FilterName } from './filters.ts'
 
 /** Form of a value. In JSON every value is a string; only texts may contain characters that need escaping. */
 export type ValueForm =
@@ -43,7 +44,7 @@ export type Field = {
    * snake case. `scope` is the market of the request.
    */
   column?: string
-  form: ValueForm | StoredForm | ObjectForm | NodeOf
+  form: ValueForm | StoredForm | ListForm | ObjectForm | NodeOf
   /** The result if the column is null. Without it the column is never null. */
   ifNull?: 'null' | 'left out'
   /** For a text that is a number or empty; a `number` and a `rate` have their own. */
@@ -54,6 +55,16 @@ export type Field = {
 
 /** An object that is stored as the JSON that answers contain. */
 type StoredForm = { typeName: string; stored: readonly StoredField[] }
+
+/** A list of objects that is stored as the JSON that answers contain. */
+type ListForm = {
+  typeName: string
+  /** What an element is. */
+  meaning: string
+  elements: readonly StoredField[]
+  /** Requests with the filter get only the elements in which the field has one of its ids. */
+  filtered?: { by: FilterName; field: string }
+}
 
 /** A node of another operation, by the name of its type, stored as the JSON that answers contain. */
 type NodeOf = { nodeOf: string }
@@ -72,6 +83,9 @@ type ObjectForm = {
 /** Whether a form is an object that is stored as JSON. */
 export const isStored = (form: Field['form']): form is StoredForm =>
   typeof form === 'object' && 'stored' in form
+/** Whether a form is a list of objects that is stored as JSON. */
+export const isList = (form: Field['form']): form is ListForm =>
+  typeof form === 'object' && 'elements' in form
 /** Whether a form is an object made of columns. */
 export const isObject = (form: Field['form']): form is ObjectForm =>
   typeof form === 'object' && 'object' in form

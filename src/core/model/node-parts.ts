@@ -1,4 +1,4 @@
-import { columnOf, type Field, isNodeOf, isObject, isStored } from './field.ts'
+import { columnOf, type Field, isList, isNodeOf, isObject, isStored } from './field.ts'
 
 /*
  * A node's JSON is written by this program (node-json.ts) or by SQLite (node-sql.ts). Both join the same parts. For a field
@@ -52,7 +52,7 @@ function valueParts(field: Field): NodePart[] {
 }
 
 /** Whether a column contains JSON exactly as answers do. */
-const isJson = (form: Field['form']) => isStored(form) || isNodeOf(form)
+const isJson = (form: Field['form']) => isStored(form) || isList(form) || isNodeOf(form)
 
 /** The same parts, with adjacent constants joined. */
 export function mergedParts<Part extends object>(

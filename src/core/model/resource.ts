@@ -1,8 +1,16 @@
 import { wordsOfName } from '../domain/words.ts'
 import type { RowType } from './columns.ts'
 import type { CursorCodec } from './cursor-codec.ts'
-import { columnOf, type Field, isNodeOf, isStored, namesOf, shownColumns } from './field.ts'
-import { type DescribedFilter, type Filter, type FilterName, filterOf, type Selection } from './filters.ts'
+import { columnOf, type Field, isList, isNodeOf, isStored, namesOf, shownColumns } from './field.ts'
+import { type FilteredLists, filteredListsOf } from './filtered-lists.ts'
+import {
+  type DescribedFilter,
+  type Filter,
+  type FilterName,
+  filterOf,
+  rowKeyIn,
+  type Selection,
+} from './filters.ts'
 import { nodeWriter } from './node-json.ts'
 import type { Key, KeyColumn, Row } from './row.ts'
 import { type Positions, refuseTablesWithoutPosition, selectWithPositions } from './row-positions.ts'
@@ -70,6 +78,10 @@ type Description = {
   summary: string
   meaning: string
   path: string
+  /** The one field of a page's body, if it is not the name. */
+  bodyKey?: string
+  /** Whether data nodes have the list, too, although Lyra has no method for it. */
+  isOfReference?: true
   /** The method of `datanode.api.v2.TradingDataService` that lists it; absent if only Lyra has it. */
   grpcMethod?: string
   /** Prefix of its stream ids. Never change or reuse it. */
@@ -83,6 +95,12 @@ type Description = {
   filters?: readonly DescribedFilter[]
   /** The filters of which a request of each kind must give at least one. */
   required?: RequiredFilters
+  /** Parameters of the list that restrict nothing. Clients of data nodes send them. */
+  flags?: readonly Flag[]
+  /** The selection that a request of a kind means by its filters, if it is not what they say. */
+  selectionRule?: (selection: Selection, kind: RequestKind) => Selection
+  /** Parameters with which a request for a list selects all rows, if it does not without any. */
+  wholeList?: Readonly<Record<string, string>>
   /** Whether requests may restrict the first key column to a range of times. */
   dateRange?: boolean
   storage: DescribedStorage
@@ -97,6 +115,9 @@ type Description = {
   exportFirst?: readonly string[]
   coverage: CoverageForm
 }
+
+/** A boolean parameter that is true only if a filter is given, too. */
+export type Flag = { name: string; needs: FilterName; meaning: string }
 
 /** The kind of a request: a page, or all its rows; a stream; or the rows of all markets. */
 export type RequestKind = 'list' | 'stream' | 'export'
@@ -118,7 +139,13 @@ export type CoverageForm =
  * A served resource, with everything that the stages between the database and the client must know. Its source events and
  * tables are in files beside its description.
  */
-export type Resource = Omit<Description, 'storage' | 'cursor' | 'scope' | 'filters' | 'required'> & {
+export type Resource = Omit<
+  Description,
+  'storage' | 'cursor' | 'scope' | 'filters' | 'required' | 'bodyKey' | 'isOfReference' | 'flags'
+> & {
+  bodyKey: string
+  isOfReference: boolean
+  flags: readonly Flag[]
   cursor: CursorCodec
   scope: 'marketId' | null
   storage: Storage
@@ -130,6 +157,7 @@ export type Resource = Omit<Description, 'storage' | 'cursor' | 'scope' | 'filte
   node: (row: Row, selection: Selection) => string
   /** A row without values that are not final; absent if all values always are final. */
   finalRow?: (row: Row) => Row
+  lists: FilteredLists
 }
 
 /**
@@ -139,20 +167,20 @@ export type Resource = Omit<Description, 'storage' | 'cursor' | 'scope' | 'filte
  *   another table whose changes do not move the row.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, scope = null, fields, storage, cursor, required = {} } = description
+  const { name, key, scope = null, fields, storage, cursor, required = {}, flags = [] } = description
+  const { bodyKey = name, grpcMethod, isOfReference = grpcMethod !== undefined } = description
   const { table, from, shownBy = [], ...otherStorage } = storage
   const columns = rowColumns(description)
   const names = columns.map((column) => column.name)
   const filters = (description.filters ?? []).map(filterOf)
   if (typeof table !== 'string') {
-    for (const column of filters.flatMap((filter) => filter.columns)) {
-      if (!table.columns.some((one) => one.name === column))
-        throw new TypeError(`${name}: its table has no column ${column}`)
-    }
+    for (const { columns, through } of filters) checkFilter(name, table, columns, through)
   }
   const byMarket = typeof table === 'string' ? undefined : marketColumn(table)
   if (scope !== null && byMarket === undefined) throw new TypeError(`${name}: its table names no market`)
   const finalRow = finalRowOf(fields, names)
+  const writeNode = nodeWriter(fields, names)
+  const lists = filteredListsOf(fields, names)
   const tableName = typeof table === 'string' ? table : table.name
   const select = from === undefined ? {} : selectWithPositions(name, tableName, from)
   refuseTablesWithoutPosition(name, storage.condition ?? '', [
@@ -161,6 +189,9 @@ export function defineResource(description: Description): Resource {
   ])
   return {
     ...description,
+    bodyKey,
+    isOfReference,
+    flags,
     cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,
     storage: {
       ...otherStorage,
@@ -173,9 +204,19 @@ export function defineResource(description: Description): Resource {
     filters,
     required,
     kebabName: wordsOfName(name, '-'),
-    node: nodeWriter(fields, names),
+    lists,
+    node: (row, selection) => writeNode(lists.shownRow(row, selection), selection),
     ...(finalRow === null ? {} : { finalRow }),
   }
+}
+
+/** @throws {TypeError} for a filter that its tables cannot answer. */
+function checkFilter(name: string, table: Table, columns: readonly string[], through?: Table): void {
+  const missing = columns.find((column) => !(through ?? table).columns.some((one) => one.name === column))
+  if (missing !== undefined) throw new TypeError(`${name}: its table has no column ${missing}`)
+  const key = table.columns.slice(0, table.keyLength).map((column) => column.name)
+  if (through !== undefined && rowKeyIn(through).join() !== key.join())
+    throw new TypeError(`${name}: the key of ${through.name} is not that of its table and one more column`)
 }
 
 function finalRowOf(fields: readonly Field[], columns: readonly string[]): ((row: Row) => Row) | null {
@@ -216,7 +257,7 @@ function rowTypeOf(form: Field['form']): RowType {
   if (form === 'integer' || form === 'signed' || form === 'time') return 'int64'
   if (form === 'marketId' || form === 'partyId') return 'line'
   if (namesOf(form) !== null) return 'small'
-  return isStored(form) || isNodeOf(form) ? 'json' : 'text'
+  return isStored(form) || isList(form) || isNodeOf(form) ? 'json' : 'text'
 }
 
 /** Name of a resource in a sentence: `funding period data points`. */

@@ -1,5 +1,5 @@
-/** How a key column is compared, and written in a cursor. */
-export type KeyType = 'int64' | 'uint64' | 'source' | 'id' | 'text'
+/** How a key column is compared, and written in a cursor. An `index` is that of an event in its block. */
+export type KeyType = 'int64' | 'uint64' | 'index' | 'source' | 'id' | 'text'
 
 /** A value of a key or a filter: integers as bigint, ids and hashes as text. */
 export type KeyValue = bigint | string
@@ -20,4 +20,9 @@ export function compareResourceKeys(a: Key, b: Key): number {
 export type Row = readonly (string | number | null)[]
 
 /** A column of a key. A cursor whose id differs from the one that a filter fixes is refused. */
-export type KeyColumn = { column: string; type: KeyType }
+export type KeyColumn = {
+  column: string
+  type: KeyType
+  /** What it is, as a text in Markdown, if no field of the node shows it. */
+  hidden?: string
+}

@@ -1,4 +1,4 @@
-import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
+import { MAX_INT32, MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import type { CursorCodec } from './cursor-codec.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { KeyColumn, KeyType, KeyValue, Row } from './row.ts'
@@ -19,14 +19,15 @@ const VALUES: Record<
 > = {
   int64: { pattern: /^(?:0|-?[1-9]\d{0,18})$/, read: integerWithin(MIN_INT64) },
   uint64: { pattern: /^(?:0|[1-9]\d{0,18})$/, read: integerWithin(0n) },
+  index: { pattern: /^(?:0|[1-9]\d{0,9})$/, read: integerWithin(0n, MAX_INT32) },
   id: { pattern: /^(?:[0-9a-f]{64}|network)$/, read: (text) => text },
   text: { pattern: /^(?:(?:[0-9A-Fa-f]{2})*|-(?:[0-9A-F]{2})+)$/, read: readText },
 }
 
-function integerWithin(least: bigint): (text: string) => bigint | null {
+function integerWithin(least: bigint, most = MAX_INT64): (text: string) => bigint | null {
   return (text) => {
     const value = BigInt(text)
-    return value >= least && value <= MAX_INT64 ? value : null
+    return value >= least && value <= most ? value : null
   }
 }
 

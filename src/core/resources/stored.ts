@@ -29,7 +29,6 @@ import { instruments } from './instruments/description.ts'
 import { assetProjection, instrumentProjection } from './instruments/projection.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './instruments/table.ts'
 import { liquidityProviderHistory } from './liquidity-provider-history/description.ts'
-import { paidFeesProjection } from './liquidity-provider-history/projection.ts'
 import { historyTable } from './liquidity-provider-history/table.ts'
 import { liquidityProviders } from './liquidity-providers/description.ts'
 import { provisionProjection } from './liquidity-providers/projection.ts'
@@ -37,6 +36,9 @@ import { providerListTable, providerTable, provisionTable } from './liquidity-pr
 import { marketDataProjection } from './market-data/projection.ts'
 import { marketDataTable } from './market-data/table.ts'
 import { paidFeesTable } from './paid-liquidity-fees/table.ts'
+import { paidLiquidityFeesStats } from './paid-liquidity-fees-stats/description.ts'
+import { paidFeesProjection } from './paid-liquidity-fees-stats/projection.ts'
+import { paidFeesPartyTable, paidFeesStatsTable } from './paid-liquidity-fees-stats/table.ts'
 
 /** A kind of data that a store contains from the event stream: nearly always a folder beside this file. */
 export type StoredData = {
@@ -107,7 +109,13 @@ export const STORED: readonly StoredData[] = [
     projections: [],
     tables: [historyTable],
   },
-  { name: 'paidLiquidityFees', resource: null, projections: [paidFeesProjection], tables: [paidFeesTable] },
+  { name: 'paidLiquidityFees', resource: null, projections: [], tables: [paidFeesTable] },
+  {
+    name: 'paidLiquidityFeesStats',
+    resource: paidLiquidityFeesStats,
+    projections: [paidFeesProjection],
+    tables: [paidFeesStatsTable, paidFeesPartyTable],
+  },
   {
     name: 'fundingPayments',
     resource: fundingPayments,

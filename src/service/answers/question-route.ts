@@ -17,7 +17,7 @@ const CACHE_CONTROL = 'no-cache'
 /** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
 export function questionRoute<Checked>(question: Question<Checked>, answers: Answers): Route {
   const { description } = question
-  const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
+  const isOfReference = 'list' in description && description.list.isOfReference
   const readParameters = parameterReader(restParametersOf(question), isOfReference ? 'ignored' : 'refused')
   const timeNames = timeNamesOfAnswer(description)
   /** The answer with its times in the form of the request, whose parameters have been checked. */

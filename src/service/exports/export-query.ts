@@ -31,7 +31,7 @@ export function exportParametersOf(resource: Resource): readonly Parameter[] {
 /** The parameters of the export of all markets, with those of pages alone, which are refused. */
 export function fullExportParametersOf(resource: Resource): readonly Parameter[] {
   const paging = parametersOf(resource).filter(
-    ({ name }) => !resource.filters.some((filter) => filter.name === name),
+    ({ name }) => ![...resource.filters, ...resource.flags].some((other) => other.name === name),
   )
   const ofMarket = { ...PATH_MARKET_ID, description: FILTERS.marketId.meaning }
   return byName([
@@ -64,8 +64,9 @@ export function exportQuery(
   resource: Resource,
   pathMarketId: string | null,
   values: ParameterValues,
+  kind: 'list' | 'export' = 'list',
 ): ExportQuery {
-  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values)
+  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values, kind)
   refusePaging(values)
   return { resource, selection, descending, cursor, ...formOf(values) }
 }

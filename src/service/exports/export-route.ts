@@ -26,7 +26,7 @@ export function createExports(options: ExportAnswersOptions): Exports {
     pagesOrExport: (resource, pages) => {
       const readParameters = parameterReader(
         exportParametersOf(resource),
-        resource.grpcMethod === undefined ? 'refused' : 'ignored',
+        resource.isOfReference ? 'ignored' : 'refused',
       )
       return {
         ...pages,

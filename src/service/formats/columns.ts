@@ -50,7 +50,7 @@ const FIELDS = new Map([...LISTS, ...NODE_PARTS].map(({ nodeName, fields }) => [
  * @throws {TypeError} for a description that gives two columns the same name.
  */
 export function exportTableOf(resource: Resource): ExportTable {
-  const { name, fields, exportFirst = [], storage, finalRow = (row) => row } = resource
+  const { name, fields, exportFirst = [], storage, lists, finalRow = (row) => row } = resource
   const first = exportFirst.map((wanted) => fields.find((field) => field.name === wanted)!)
   const rowColumns = storage.columns.map((column) => column.name)
   const parts = [...first, ...fields.filter((field) => !first.includes(field))].map((field) =>
@@ -62,10 +62,10 @@ export function exportTableOf(resource: Resource): ExportTable {
     throw new TypeError(`${name}: two columns of its export have the same name`)
   return {
     columns,
-    cells: (row, { marketId = '' }) => {
+    cells: (row, selection) => {
       const cells: CellValue[] = []
-      const shown = finalRow(row)
-      for (const { add } of parts) add(cells, shown, marketId)
+      const shown = lists.shownRow(finalRow(row), selection)
+      for (const { add } of parts) add(cells, shown, selection.marketId ?? '')
       return cells
     },
   }

@@ -91,7 +91,9 @@ export async function* exportText(
   signal?: AbortSignal,
 ): AsyncGenerator<{ text: string | Uint8Array; count: number }, void, undefined> {
   const { lines, read } = source
-  const isAsStored = query.resource.finalRow === undefined && query.times === undefined
+  const { resource, selection, times } = query
+  const isAsStored =
+    resource.finalRow === undefined && !resource.lists.areCutBy(selection) && times === undefined
   if (format === 'ndjson' && lines !== undefined && isAsStored) {
     yield* exportLines(query, { lines, read }, signal)
     return

@@ -20,6 +20,7 @@ export const GRPC = {
 const DETAIL = {
   general: 10000,
   missingMarketId: 10003,
+  missingPartyId: 10014,
   malformedRequest: 10015,
   invalidPagination: 10028,
 } as const
@@ -125,6 +126,18 @@ export const invalidTraderId = (value: string) =>
       ? 'partyId (or party_id) is required: 64 hex digits'
       : `${quoted(value)} is not 64 hex digits`,
   )
+
+/** 400, with the value that was sent. */
+export const invalidAssetId = (value: string) =>
+  invalidArgument(
+    DETAIL.general,
+    'invalid asset ID',
+    `${quoted(value)} is neither 64 hex digits nor the name of an asset`,
+  )
+
+/** A parameter that is true, but has a meaning only with a list of parties. */
+export const missingPartyIds = (flag: string, needed: FilterName) =>
+  invalidArgument(DETAIL.missingPartyId, 'missing party id', `${needed} must be provided if ${flag} is true`)
 
 /** 400; `inner` says which parameter of the page is wrong, and why. */
 export const invalidPagination = (inner: string) =>

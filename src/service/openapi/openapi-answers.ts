@@ -5,6 +5,7 @@ import {
   errorBody,
   headersTooLarge,
   internalError,
+  invalidAssetId,
   invalidMarketId,
   invalidPagination,
   invalidPartyId,
@@ -12,6 +13,7 @@ import {
   malformedRequest,
   methodNotAllowed,
   missingMarketId,
+  missingPartyIds,
   notFound,
   tooManyRequests,
 } from '../http/errors.ts'
@@ -140,7 +142,7 @@ const FAULTS_OF_PAGES = {
 
 /** Examples of faults that only some requests for rows can have. */
 function errorsOf(resource: Resource, kind: RequestKind): Record<string, ApiError> {
-  const { scope, filters } = resource
+  const { scope, filters, flags } = resource
   const missing = missingFilterOf(resource, kind)
   const has = (filterType: Filter['type']) => filters.some(({ type }) => type === filterType)
   const byMarket = scope === 'marketId' || has('marketId')
@@ -148,7 +150,11 @@ function errorsOf(resource: Resource, kind: RequestKind): Record<string, ApiErro
     ...(missing === null ? {} : { missing }),
     ...(byMarket ? { marketId: invalidMarketId('abc') } : {}),
     ...(scope === 'marketId' && kind === 'list' ? { missingMarketId: missingMarketId() } : {}),
-    ...(has('partyId') ? { partyId: invalidPartyId('abc') } : {}),
+    ...(has('partyId') || has('partyIds') ? { partyId: invalidPartyId('abc') } : {}),
+    ...(has('assetId') ? { assetId: invalidAssetId('abc') } : {}),
+    ...(kind === 'list'
+      ? Object.fromEntries(flags.map(({ name, needs }) => [name, missingPartyIds(name, needs)]))
+      : {}),
     ...(has('traderId') ? { partyId: invalidTraderId('abc') } : {}),
   }
 }

@@ -63,8 +63,8 @@ function namedBody(body: JsonSchema): JsonSchema {
 }
 
 function pageOf(list: Resource) {
-  const { name, nodeName, summary } = list
-  const body = pageSchema(name, nodeName, reference(nodeName))
+  const { bodyKey, nodeName, summary } = list
+  const body = pageSchema(bodyKey, nodeName, reference(nodeName))
   return { operationId: operationIdOf('list', list), summary, body, refusals: errorAnswers(list, 'list') }
 }
 

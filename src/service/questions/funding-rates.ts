@@ -25,6 +25,7 @@ import { type Question, renderedBody } from './question.ts'
 const LIST: Resource = {
   ...marketSummaries,
   name: 'fundingRates',
+  bodyKey: 'fundingRates',
   cursor: textCursor('r', marketSummaries.key),
   node: ([, node]) => String(node),
 }

@@ -1,4 +1,12 @@
-import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } from '#core/model/field'
+import {
+  type Field,
+  isList,
+  isNodeOf,
+  isObject,
+  isStored,
+  namesOf,
+  type StoredField,
+} from '#core/model/field'
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
 import type { JsonSchema } from './question.ts'
 
@@ -105,6 +113,8 @@ function fieldSchema({ form, meaning, ifNull }: Field): JsonSchema {
 
 function formSchema(form: Field['form']): JsonSchema {
   if (isStored(form)) return objectOf(Object.fromEntries(form.stored.map(storedEntry)))
+  if (isList(form))
+    return listOf(named(form.typeName, objectOf(Object.fromEntries(form.elements.map(storedEntry)))))
   if (isObject(form)) return objectSchema(form.object)
   if (isNodeOf(form)) return reference(form.nodeOf)
   const names = namesOf(form)

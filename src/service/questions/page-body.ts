@@ -10,7 +10,7 @@ export function pageBody(query: PageQuery, page: Page): Buffer {
   const backward = isBackward(query)
   const hasNextPage = backward ? page.hasRowsAtOrBefore : page.more
   const hasPreviousPage = backward ? page.more : page.hasRowsAtOrBefore
-  const head = `{"${query.resource.name}":{"edges":[`
+  const head = `{"${query.resource.bodyKey}":{"edges":[`
   const tailOf = ({ startCursor, endCursor }: EndCursors) =>
     `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`
   if (page.edges !== null) return enclose(page.edges, head, tailOf(cursorsOf(page.edges)))

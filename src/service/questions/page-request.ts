@@ -1,16 +1,18 @@
-import { MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
-import { filterOf, fixingFilter } from '#core/model/filters'
+import { ASSET_ID, canonicalId, MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
+import { filterOf, fixingFilter, idSet } from '#core/model/filters'
 import type { Filter, Key, KeyValue, RequestKind, Resource, Selection } from '#core/model/resource'
 import { type CursorFault, decodeCursor } from '#core/resources/cursor'
 import type { PageQuery } from '#core/store/pages/page'
 import {
   type ApiError,
+  invalidAssetId,
   invalidMarketId,
   invalidPagination,
   invalidPartyId,
   invalidTraderId,
   missingFilter,
   missingMarketId,
+  missingPartyIds,
 } from '../http/errors.ts'
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, type ParameterValues } from './parameters.ts'
@@ -22,6 +24,7 @@ export type CheckedPage = Omit<PageQuery, 'resource'>
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *
  * @param pathMarketId the market id of the path, if the resource has one there
+ * @param kind `export` for all rows that the filters select, also those that a list has only on demand
  *
  * @throws {ApiError} 400 if a parameter is missing, malformed, out of range or contradictory.
  */
@@ -29,8 +32,9 @@ export function pageRequest(
   resource: Resource,
   pathMarketId: string | null,
   values: ParameterValues,
+  kind: 'list' | 'export' = 'list',
 ): CheckedPage {
-  const selection = selectionOf(resource, 'list', pathMarketId, values)
+  const selection = selectionOf(resource, kind, pathMarketId, values)
   const { limit, backward, cursor } = paginationOf(resource, selection, values)
   const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true
   const edges = backward ? 'reversed' : 'as read'
@@ -50,29 +54,33 @@ export function selectionOf(
   scopeId: string | null,
   values: ParameterValues,
 ): Selection {
-  const { scope, filters, required } = resource
+  const { scope, filters, required, flags, selectionRule } = resource
   const missing = missingFilterOf(resource, kind)
   if (missing !== null && !required[kind]!.some((name) => values.has(name))) throw missing
+  const alone = flags.find(({ name, needs }) => values.get(name) === true && !values.has(needs))
+  if (alone !== undefined) throw missingPartyIds(alone.name, alone.needs)
   if (scopeId === '') throw missingMarketId()
   const selection: Selection = scopeId === null ? {} : { marketId: checkedId('marketId', scopeId) }
   const set = (field: keyof Selection, value: KeyValue) => Object.assign(selection, { [field]: value })
   // In an export over all markets the market of such a resource is a filter, too.
   for (const { name, type } of scope === null ? filters : [filterOf(scope), ...filters]) {
-    const value = values.get(name) as KeyValue | undefined
+    const value = values.get(name) as KeyValue | readonly string[] | undefined
     // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
     if (value === undefined || (type === 'source' && value === 0n)) continue
-    set(name, isId(type) ? checkedId(type, value as string) : value)
+    if (typeof value === 'object') set(name, idSet(value.map((id) => checkedId('partyId', id))))
+    else set(name, isId(type) ? checkedId(type, value as string) : value)
   }
   const { start, end } = dateRangeOf(values)
   if (start !== null) set('from', start)
   if (end !== null) set('to', end)
-  return selection
+  return selectionRule === undefined ? selection : selectionRule(selection, kind)
 }
 
 const IDS = {
   marketId: { pattern: MARKET_ID, refusal: invalidMarketId },
   partyId: { pattern: PARTY_ID, refusal: invalidPartyId },
   traderId: { pattern: TRADER_ID, refusal: invalidTraderId },
+  assetId: { pattern: ASSET_ID, refusal: invalidAssetId },
 }
 
 const isId = (type: Filter['type']): type is keyof typeof IDS => type in IDS
@@ -107,11 +115,11 @@ export function partyIdOfPath(partyId: string | null): string {
   return checkedId('partyId', partyId ?? '')
 }
 
-/** An id in lower case. @throws {ApiError} 400 if it is malformed. */
+/** An id in lower case; a name is unchanged. @throws {ApiError} 400 if it is malformed. */
 export function checkedId(name: keyof typeof IDS, id: string): string {
   const { pattern, refusal } = IDS[name]
   if (!pattern.test(id)) throw refusal(id)
-  return id.toLowerCase()
+  return canonicalId(id)
 }
 
 type Pagination = { limit: number; backward: boolean; cursor: Key | null }

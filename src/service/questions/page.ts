@@ -26,7 +26,11 @@ export function pageQuestion(resource: Resource): Question<CheckedPage> {
       return { body: pageMessage(resource, json), checkSum: null, storeHead, version }
     },
     workload: ({ limit }) => (limit > LONG_PAGE_ROWS ? { queue: 'long' } : { queue: 'short', rows: limit }),
-    sourceOf: ({ selection }) => ({ resource: resource.name, scope: selection.marketId ?? null }),
+    sourceOf: ({ selection: { marketId = null, greatest } }) => ({
+      resource: resource.name,
+      // Rows of other markets may have a greater value.
+      scope: greatest === undefined ? marketId : null,
+    }),
     description: { list: resource },
   }
 }

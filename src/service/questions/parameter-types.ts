@@ -1,5 +1,5 @@
 import { CALENDAR_SPANS } from '#core/domain/calendar'
-import { MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
+import { ASSET_ID, MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/domain/integers'
 import { INTERVALS } from '#core/domain/intervals'
 import { DAY, readTime } from '#core/domain/time'
@@ -40,13 +40,15 @@ export const RATE_INTERVALS: ReadonlyMap<string, bigint> = new Map([
   ['1d', 30n * DAY],
 ])
 
-/** A parsed parameter. */
-export type ParameterValue = string | bigint | boolean
+/** A parsed parameter; a list if it may be given several times. */
+export type ParameterValue = string | bigint | boolean | readonly string[]
 
 /** The type of a parameter. */
 export type ParameterType = {
   /** The value of a text; undefined if it has none. */
   parse: (text: string) => ParameterValue | undefined
+  /** Whether it may be given several times: its value is the list of its texts. */
+  isList?: true
   /** Allowed values, for people. */
   allowed: string
   /** The text that was meant by one that is not allowed; null if that is not known. */
@@ -133,6 +135,8 @@ export const PARAMETER_TYPES = {
     // Programs and forms make it true or false; the other spellings are those that the reference takes.
     schema: { type: 'boolean', default: true },
   },
+  /** A boolean that has an effect only if it is true. */
+  flag: { ...oneOfTexts(BOOLEANS), schema: { type: 'boolean' } },
   rateInterval: oneOfTexts(themselves(RATE_INTERVALS.keys()), '1d'),
   calendarSpan: oneOfTexts(themselves([...CALENDAR_SPANS, 'all']), 'all'),
   source: oneOfTexts(SOURCES_BY_TEXT, SOURCES[0]),
@@ -152,6 +156,12 @@ export const PARAMETER_TYPES = {
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),
   traderId: textLike(TRADER_ID),
+  assetId: textLike(ASSET_ID),
+  partyIds: {
+    ...textLike(PARTY_ID),
+    isList: true,
+    schema: { type: 'array', items: { type: 'string', pattern: PARTY_ID.source } },
+  },
 } as const satisfies Record<string, ParameterType>
 
 function parseInteger(text: string, pattern: RegExp, min: bigint, max: bigint): bigint | undefined {

@@ -89,6 +89,11 @@ export function filterParametersOf({ filters, required }: Resource, kind: Reques
   })
 }
 
+/** The parameters of a resource's flags. */
+function flagParametersOf({ flags }: Resource): Parameter[] {
+  return flags.map(({ name, meaning }) => ({ name, type: TYPES.flag, description: meaning }))
+}
+
 /** The market id of a resource that needs one, in the path. */
 export const PATH_MARKET_ID: Parameter = {
   name: 'marketId',
@@ -150,6 +155,7 @@ export function parametersOf(resource: Resource): readonly Parameter[] {
     ...PAGINATION_PARAMETERS,
     ...(resource.dateRange ? DATE_RANGE_PARAMETERS : []),
     ...filterParametersOf(resource, 'list'),
+    ...flagParametersOf(resource),
   ])
 }
 
@@ -208,6 +214,7 @@ function unknownParameter(name: string, known: readonly Parameter[]): ApiError {
 
 function parseValue({ name, type }: Parameter, values: string[]): ParameterValue {
   const [text] = values
+  if (type.isList) return values
   if (values.length > 1) {
     const shown = values.slice(0, 4).map(quoted).join(', ')
     throw invalidParameter(

@@ -46,7 +46,6 @@ export type TablePair = Pair<NamedRow> & {
 export const POINTS = tableOf('funding_period_data_points')
 export const PROVIDERS = tableOf('liquidity_providers')
 const PROVIDER_HISTORY = tableOf('liquidity_provider_history')
-const PAID_FEES = tableOf('paid_liquidity_fees')
 const AUCTIONS = tableOf('auctions')
 const POSITION: readonly string[] = ['height', 'event_index']
 const PROVIDER_POSITIONS: readonly string[] = ['list_height', 'list_index', ...POSITION]
@@ -69,6 +68,10 @@ const isBelow = (value: TextCell | undefined, bound: string | null | undefined) 
 /** Whether a row is the end of an auction with its market, which older versions did not store. */
 const isEndWithMarket = (table: Table, { leave, start_timestamp }: NamedRow) =>
   table === AUCTIONS && leave === '1' && start_timestamp === '0'
+
+/** Whether two rows of the same event have different keys if its index differs. */
+const hasIndexInKey = ({ columns, keyLength }: Table) =>
+  columns.slice(0, keyLength).some(({ name }) => name === 'event_index')
 
 /** Whether a side has the block of the first event that the other side names for a row. */
 const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =>
@@ -136,7 +139,7 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
       notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
 
       /** The key contains the index, which the import invented. */
-      importedIndex: ({ table, a, later }) => table === PAID_FEES && later === 'store' && isImported(a!),
+      importedIndex: ({ table, a, later }) => hasIndexInKey(table) && later === 'store' && isImported(a!),
 
       /** An imported point whose event was sent again in a later block: the files have it there. */
       repeated: ({ table, a, later }) => later === 'files' && table === POINTS && a !== null && isImported(a),

@@ -3,6 +3,7 @@ import { wordsOfName } from '#core/domain/words'
 import { FILTERS, type Filter } from '#core/model/filters'
 import type { Resource } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
+import type { IdKind } from '#core/store/queries/ids'
 import type { Store } from '#core/store/store'
 import { parametersOf } from '#service/questions/parameters'
 import { type GivenTime, lastBlockOf } from './bound.ts'
@@ -22,8 +23,10 @@ const RESTRICTIONS = [
 /** The placeholder of a filter's value, by type. */
 const PLACEHOLDERS: Record<Filter['type'], string> = {
   marketId: 'id',
+  assetId: 'id',
   partyId: 'id',
   traderId: 'id',
+  partyIds: 'ids',
   source: 'source',
   uint64: 'number',
 }
@@ -46,29 +49,53 @@ export function filterOptions(): Option[] {
   return Object.values(FILTERS).flatMap(({ option, type, meaning }) => {
     const takers = takersOf(option)
     if (takers === '') return []
-    const isId = PLACEHOLDERS[type] === 'id'
-    const text = `${meaning[0]!.toLowerCase()}${meaning.slice(1, -1)}${isId ? ', by id or unique prefix' : ''}`
+    const text = `${meaning[0]!.toLowerCase()}${meaning.slice(1, -1)}${BY[PLACEHOLDERS[type]] ?? ''}`
     const otherwise = type === 'marketId' ? '; default: all markets' : ''
     return [new Option(`--${flagOf(option)} <${PLACEHOLDERS[type]}>`, `${text} (${takers})${otherwise}`)]
   })
 }
 
+/** How ids may be given, by their placeholder. */
+const BY: Readonly<Record<string, string>> = {
+  id: ', by id or unique prefix',
+  ids: ', by ids or unique prefixes, with commas between them',
+}
+
 const flagOf = (option: string) => wordsOfName(option, '-')
 
-/** The given restrictions by parameter: ids are completed, and ages are counted back from the last block of the store. */
+/** The kinds of ids, by the types of filters. */
+const KINDS: Readonly<Partial<Record<Filter['type'], IdKind>>> = {
+  marketId: 'market',
+  assetId: 'asset',
+  partyId: 'party',
+  traderId: 'party',
+  partyIds: 'party',
+}
+
+/**
+ * The values of the given restrictions by parameter: ids are completed, and ages are counted back from the last block of the
+ * store.
+ */
 export async function restrictionsIn(
   store: Store,
   options: ExportCommandOptions,
-): Promise<Map<string, string>> {
-  const values = new Map<string, string>()
+): Promise<Map<string, readonly string[]>> {
+  const values = new Map<string, readonly string[]>()
   for (const { option, name, type } of RESTRICTIONS) {
     const value = options[option]
     if (value === undefined) continue
-    if (typeof value === 'object') values.set(name, String(await timeOf(store, value)))
-    else if (PLACEHOLDERS[type!] !== 'id') values.set(name, value)
-    else values.set(name, await wholeId(store, type === 'marketId' ? 'market' : 'party', value))
+    const kind = type === null ? undefined : KINDS[type]
+    if (typeof value === 'object') values.set(name, [String(await timeOf(store, value))])
+    else if (kind === undefined) values.set(name, [value])
+    else values.set(name, await wholeIds(store, kind, type === 'partyIds' ? value.split(',') : [value]))
   }
   return values
+}
+
+async function wholeIds(store: Store, kind: IdKind, given: readonly string[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const one of given) ids.push(await wholeId(store, kind, one))
+  return ids
 }
 
 async function timeOf(store: Store, time: GivenTime): Promise<bigint> {

@@ -122,14 +122,16 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
 function queryOfOptions(
   resource: Resource,
   { after, oldestFirst }: ExportCommandOptions,
-  restrictions: ReadonlyMap<string, string>,
+  restrictions: ReadonlyMap<string, readonly string[]>,
 ): ExportQuery {
   const { scope, required } = resource
   const isOfAll =
     scope === null
       ? required.list !== undefined && !required.list.some((filter) => restrictions.has(filter))
       : !restrictions.has(scope)
-  const pairs = [...restrictions].filter(([name]) => name !== scope)
+  const pairs = [...restrictions].flatMap(([name, values]) =>
+    name === scope ? [] : values.map((value): [string, string] => [name, value]),
+  )
   if (after !== undefined) pairs.push(['pagination.after', after])
   try {
     if (isOfAll) {
@@ -137,7 +139,7 @@ function queryOfOptions(
     }
     pairs.push(['pagination.newestFirst', String(!oldestFirst)])
     const values = parameterReader(parametersOf(resource), 'refused')(pairs)
-    return exportQuery(resource, scope === null ? null : restrictions.get(scope)!, values)
+    return exportQuery(resource, scope === null ? null : restrictions.get(scope)![0]!, values, 'export')
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const reason = error.detail?.inner ?? error.message

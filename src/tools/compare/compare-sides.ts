@@ -10,7 +10,14 @@ import { CompareError } from './compare-error.ts'
 import { compareRows, type Pair, type RowRules } from './compare-rows.ts'
 import { coverOf, exactKey, type RowsCompared } from './cover.ts'
 import { canonical, cutToMicroseconds, inOrder } from './rows-in-order.ts'
-import { type ComparedRow, HeightMovedError, isByMarket, isByPartyAlone, type Side } from './side.ts'
+import {
+  type ComparedRow,
+  HeightMovedError,
+  hasHiddenKey,
+  isByMarket,
+  isByPartyAlone,
+  type Side,
+} from './side.ts'
 
 /** The first difference between two sides; a side without the row is null. */
 export type Difference = {
@@ -106,8 +113,11 @@ async function compareResource(
     difference: null,
     notCompared: null,
   }
-  const foreign = [a, b].find((side) => side.isReference && resource.grpcMethod === undefined)
-  if (foreign !== undefined) return { ...result, notCompared: `${foreign.name} does not list them` }
+  const reference = [a, b].find((side) => side.isReference)
+  if (reference !== undefined && !resource.isOfReference)
+    return { ...result, notCompared: `${reference.name} does not list them` }
+  if (reference !== undefined && hasHiddenKey(resource))
+    return { ...result, notCompared: `${reference.name} does not say of which event each is` }
   const partial = [a, b].find((side) => side.isLive && isByPartyAlone(resource))
   if (partial !== undefined)
     return { ...result, notCompared: `${partial.name} lists only those of one party` }

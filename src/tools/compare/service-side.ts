@@ -4,7 +4,15 @@ import { COVERAGE_PATH } from '#service/questions/coverage-body'
 import { parsedAnswer, ServiceError, serviceAt } from '../status/ask-service.ts'
 import { wholeCoverage } from '../status/service-status.ts'
 import { CompareError } from './compare-error.ts'
-import { type ComparedRow, HeightMovedError, keyOfNode, type Side, type SideCoverage } from './side.ts'
+import {
+  type ComparedRow,
+  HeightMovedError,
+  hasHiddenKey,
+  keyOfCursor,
+  keyOfNode,
+  type Side,
+  type SideCoverage,
+} from './side.ts'
 import { coverageOfBody } from './store-side.ts'
 
 /** The longest page that Lyra and the reference both allow. */
@@ -62,9 +70,12 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
         })
         const answer = await get(`${path}?${query}`)
         if (atHeight !== null && heightOf(answer) !== atHeight) throw new HeightMovedError()
-        const page = parsedAnswer<Record<string, PageBody | undefined>>(base, answer)[resource.name]
+        const page = parsedAnswer<Record<string, PageBody | undefined>>(base, answer)[resource.bodyKey]
         if (!isPage(page)) throw new ServiceError(`${base}${path}: not a page of ${resource.name}`)
-        yield page.edges.map(({ node }) => ({ key: keyOfNode(resource, node, base), node }))
+        yield page.edges.map(({ node, cursor }) => ({
+          key: hasHiddenKey(resource) ? keyOfCursor(resource, cursor, base) : keyOfNode(resource, node, base),
+          node,
+        }))
         const { hasNextPage, endCursor } = page.pageInfo
         if (!hasNextPage) return
         if (endCursor === after || page.edges.length === 0) {
@@ -79,12 +90,12 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   }
 }
 
-/** The path of a list, with the parameters that select a market. */
+/** The path of a list, with the parameters that select all rows, or a market. */
 function listTarget(
   resource: Resource,
   marketId: string | null,
 ): [path: string, filters: Record<string, string>] {
-  if (marketId === null) return [resource.path, {}]
+  if (marketId === null) return [resource.path, resource.wholeList ?? {}]
   return resource.path.includes(':marketId')
     ? [resource.path.replace(':marketId', marketId), {}]
     : [resource.path, { marketId }]

@@ -1,6 +1,7 @@
 import type { HeightRange } from '#core/domain/height-ranges'
 import { columnOf, isObject, namesOf } from '#core/model/field'
 import type { Key, KeyValue, Resource } from '#core/model/resource'
+import { decodeCursor } from '#core/resources/cursor'
 import { CompareError } from './compare-error.ts'
 
 /** A row as the API returns it, with its key; `exact` is the key before its time was cut to the microsecond. */
@@ -70,6 +71,24 @@ export function isByMarket({ scope, required }: Resource): boolean {
 /** Whether every request for a resource's rows must name a party. */
 export function isByPartyAlone({ required }: Resource): boolean {
   return required.list?.join() === 'partyId'
+}
+
+/** Whether no field of a resource's nodes shows some part of their key. */
+export function hasHiddenKey({ key }: Resource): boolean {
+  return key.some(({ hidden }) => hidden !== undefined)
+}
+
+/**
+ * The key of a row, from its cursor.
+ *
+ * @throws {CompareError} if it is no cursor of the resource.
+ */
+export function keyOfCursor(resource: Resource, cursor: string, from: string): Key {
+  const key = decodeCursor(resource, {}, cursor)
+  if (typeof key !== 'string') return key
+  throw new CompareError(
+    `${from}: a row of ${resource.name} has the cursor ${JSON.stringify(cursor.slice(0, 80))}`,
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 import { byFrom } from '#core/domain/height-ranges'
 import { MARKET_ID } from '#core/domain/ids'
 import { least } from '#core/domain/integers'
-import type { Key, Resource, Selection } from '#core/model/resource'
+import { type Key, keyOf, type Resource, type Selection } from '#core/model/resource'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import { readStoreContents } from '#core/store/queries/store-contents'
 import { readPosition } from '#core/store/queries/unseen/unseen-rows'
@@ -11,7 +11,7 @@ import type { Store } from '#core/store/store'
 import { exportRows } from '#service/formats/export-rows'
 import { type CoverageBody, coverageBody } from '#service/questions/coverage-body'
 import { CompareError } from './compare-error.ts'
-import { type ComparedRow, keyOfNode, type Side, type SideCoverage } from './side.ts'
+import { type ComparedRow, hasHiddenKey, keyOfNode, type Side, type SideCoverage } from './side.ts'
 
 /** The times between which the points of 64 blocks lie. */
 const READ_BLOCK_SPAN = `
@@ -82,7 +82,8 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
       for await (const chunk of exportRows(query, snapshot, signal)) {
         yield chunk.map(({ row, selection }): ComparedRow => {
           const node = JSON.parse(resource.node(row, selection)) as ComparedRow['node']
-          return { key: keyOfNode(resource, node, store.name), node }
+          const key = hasHiddenKey(resource) ? keyOf(resource, row) : keyOfNode(resource, node, store.name)
+          return { key, node }
         })
       }
     },

@@ -12,7 +12,7 @@ import { takeRows } from './read-by-block.ts'
 import { fromMicroseconds } from './reference-values.ts'
 import { RowQueue } from './row-queue.ts'
 import type { HistoryPart, HistoryRow, ImportSource, SourceBlock, SourceRow, TableQuery } from './source.ts'
-import { HISTORY, OF_STATE, PAYMENTS_WITHOUT_LOSSES } from './tables.ts'
+import { FEES_OF_EPOCHS, HISTORY, OF_STATE, PAYMENTS_WITHOUT_LOSSES } from './tables.ts'
 import { ImportTally } from './tally.ts'
 import { type BlockRows, writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
@@ -24,7 +24,8 @@ const OF_BLOCKS = [
   ['fundingPayments', PAYMENTS_WITHOUT_LOSSES],
   ['epochs', HISTORY.epochs],
   ['liquidityProviderHistory', HISTORY.epochData],
-  ['paidLiquidityFees', HISTORY.paidFees],
+  ['paidLiquidityFees', FEES_OF_EPOCHS],
+  ['paidLiquidityFeesStats', HISTORY.paidFees],
 ] as const
 
 /** Progress of an import, with rows as records. `share` is the completed part of the source's heights, 0 to 1. */
@@ -162,8 +163,8 @@ class HistoryImport {
     tables: readonly OpenTable[],
     missing: readonly string[],
   ): Promise<void> {
-    const rows = {} as Record<keyof BlockRows, SourceRow[]>
-    for (const { name, queue } of tables) rows[name] = queue ? await takeRows(queue, block.height) : []
+    const rows = {} as Record<keyof BlockRows, SourceRow[] | null>
+    for (const { name, queue } of tables) rows[name] = queue && (await takeRows(queue, block.height))
     this.#coverage.add(block, missing, part.name)
     this.#batches.change(0, (batch) => writeBlock(batch, block, rows, this.#tally))
     await this.#batches.commitIfDue(this.#coverage)

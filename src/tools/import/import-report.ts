@@ -15,6 +15,7 @@ export const NO_FIRST_TIMES = {
   liquidityProviders: null,
   liquidityProviderHistory: null,
   paidLiquidityFees: null,
+  paidLiquidityFeesStats: null,
   marketData: null,
   instruments: null,
 } as const satisfies Record<string, string | null>

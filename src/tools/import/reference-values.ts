@@ -1,19 +1,6 @@
-/* Values in the reference's tables, as PostgreSQL's text. Facts: docs/import.md. */
+import { NAMED_IDS } from '#core/domain/ids'
 
-/** Ids that are not hex digits, by their one-byte code in the data node's tables. */
-const NAMED_IDS: ReadonlyMap<string, string> = new Map([
-  ['00', 'VOTE'],
-  ['03', 'network'],
-  ['04', 'XYZalpha'],
-  ['05', 'XYZbeta'],
-  ['06', 'XYZdelta'],
-  ['07', 'XYZepsilon'],
-  ['08', 'XYZgamma'],
-  ['09', 'fBTC'],
-  ['0a', 'fDAI'],
-  ['0b', 'fEURO'],
-  ['0c', 'fUSDC'],
-])
+/* Values in the reference's tables, as PostgreSQL's text. Facts: docs/import.md. */
 
 const BYTEA = /^\\x(?:[0-9a-fA-F]{2})*$/
 

@@ -55,12 +55,14 @@ export const HISTORY = {
   },
   paidFees: {
     table: 'paid_liquidity_fees',
-    columns: ['market_id', 'epoch_seq', 'fees_paid_per_party', 'asset_id'],
+    columns: ['market_id', 'asset_id', 'epoch_seq', 'total_fees_paid', 'fees_paid_per_party'],
     key: ['market_id', 'epoch_seq', 'asset_id'],
     hasLists: true,
-    needs: EPOCHS,
   },
 } as const satisfies Record<string, TableQuery>
+
+/** Which fees a provider was paid in an epoch, depends on where the epoch ends. */
+export const FEES_OF_EPOCHS: TableQuery = { ...HISTORY.paidFees, needs: EPOCHS }
 
 /** Releases before schema version 117 have no losses. */
 export const PAYMENTS_WITHOUT_LOSSES: TableQuery = {
@@ -141,6 +143,7 @@ type StateResource = Exclude<
   | 'fundingPayments'
   | 'liquidityProviderHistory'
   | 'paidLiquidityFees'
+  | 'paidLiquidityFeesStats'
 >
 
 /** Resources of current state, which are written after all blocks, and the tables that they are derived from. */

@@ -13,8 +13,8 @@ import type { SourceBlock, SourceRow } from './source.ts'
 import type { HISTORY } from './tables.ts'
 import type { ImportTally } from './tally.ts'
 
-/** The rows of history of one block, by table. */
-export type BlockRows = Record<keyof typeof HISTORY, readonly SourceRow[]>
+/** The rows of history of one block, by table; null if the source has no such table. */
+export type BlockRows = Record<keyof typeof HISTORY, readonly SourceRow[] | null>
 
 /** A block that is added to a batch; `timestamp` in Unix nanoseconds. */
 type BlockWriting = { batch: Batch; height: bigint; timestamp: bigint; tally: ImportTally }
@@ -36,7 +36,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
 
 function writeCheckpoints(
   { batch, height, timestamp, tally }: BlockWriting,
-  rows: readonly SourceRow[],
+  rows: readonly SourceRow[] | null,
 ): void {
   const checkpoints = decoded(rows, checkpointOf, tally)
   for (const { event, index } of checkpoints) {
@@ -45,14 +45,20 @@ function writeCheckpoints(
   if (checkpoints.length > 0) tally.found('checkpoints', timestamp)
 }
 
-function writePoints({ batch, height, timestamp, tally }: BlockWriting, rows: readonly SourceRow[]): void {
+function writePoints(
+  { batch, height, timestamp, tally }: BlockWriting,
+  rows: readonly SourceRow[] | null,
+): void {
   const points = decoded(rows, dataPointOf, tally)
   sortByKey(points, (point) => [point.marketId, BigInt(point.source), point.timestamp, point.seq])
   for (const [at, point] of points.entries()) projectEvent(batch, point, { height, index: at + 1 })
   if (points.length > 0) tally.found('fundingPeriodDataPoints', timestamp)
 }
 
-function writePayments({ batch, height, timestamp, tally }: BlockWriting, rows: readonly SourceRow[]): void {
+function writePayments(
+  { batch, height, timestamp, tally }: BlockWriting,
+  rows: readonly SourceRow[] | null,
+): void {
   const payments = decoded(rows, fundingPaymentOf, tally)
   const losses = { timestamp, events: payments.map(({ loss }) => ({ event: loss })) }
   sortByKey(payments, ({ loss }) => [loss.marketId, loss.partyId])
@@ -66,7 +72,7 @@ function writePayments({ batch, height, timestamp, tally }: BlockWriting, rows: 
 
 function writeProvisions(
   { batch, height, timestamp, tally }: BlockWriting,
-  rows: readonly SourceRow[],
+  rows: readonly SourceRow[] | null,
 ): void {
   const provisions = decoded(rows, provisionOf, tally)
   sortByKey(provisions, ({ provisionId }) => [provisionId])
@@ -90,13 +96,19 @@ function writeEpochs(writing: BlockWriting, rows: BlockRows): void {
     projectEvent(batch, start, { height, index: ends.length + at + 1 })
   }
   const fees = decoded(rows.paidFees, paidFeesOf, tally)
-  if (fees.length > 0) tally.found('paidLiquidityFees', timestamp)
-  if (ends.length === 0) {
-    const events = fees.map((event) => ({ event }))
-    for (const [at, event] of fees.entries())
-      projectEvent(batch, event, { height, index: at + 1 }, { timestamp, events }, at)
-    return
+  if (fees.length > 0) {
+    tally.found('paidLiquidityFeesStats', timestamp)
+    if (rows.epochs !== null) tally.found('paidLiquidityFees', timestamp)
   }
+  // Without a table of epochs it is unknown which fees are of an epoch that ends in the block.
+  const block = {
+    timestamp,
+    events: [...fees, ...ends].map((event) => ({ event })),
+    isIncomplete: rows.epochs === null,
+  }
+  for (const [at, event] of fees.entries())
+    projectEvent(batch, event, { height, index: epochs.length + at + 1 }, block, at)
+  if (ends.length === 0) return
   const data = decoded(rows.epochData, (row, leaveOut) => marketDataOf({ row }, leaveOut), tally)
   data.sort((a, b) => a.index - b.index)
   // The core ends an epoch at the beginning of a block.
@@ -110,11 +122,11 @@ function writeEpochs(writing: BlockWriting, rows: BlockRows): void {
 
 /** The decoded rows of a table, without those that are left out. */
 function decoded<Decoded>(
-  rows: readonly SourceRow[],
+  rows: readonly SourceRow[] | null,
   decode: (row: SourceRow, leaveOut: LeftOutRows) => Decoded | null,
   tally: ImportTally,
 ): Decoded[] {
-  return rows.flatMap((row) => decode(row, tally.leaveOut) ?? [])
+  return rows?.flatMap((row) => decode(row, tally.leaveOut) ?? []) ?? []
 }
 
 function sortByKey<Decoded>(all: Decoded[], keyOf: (one: Decoded) => Key): void {

@@ -16,7 +16,7 @@ const ROWS = 100
 /** Row counts of each resource. */
 export function Holdings({ coverage }: { coverage: Coverage }) {
   const { checkpoints, fundingPayments, fundingPeriodDataPoints, fundingPeriods, instruments } = coverage
-  const { liquidityProviders, liquidityProviderHistory, epochs } = coverage
+  const { liquidityProviders, liquidityProviderHistory, epochs, paidLiquidityFeesStats } = coverage
   const markets = knownMarkets()
   const shown = pageOf('page', markets.length, ROWS)
   const totals: [name: string, count: string][] = [
@@ -28,6 +28,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
     ['Funding payments', `${sumOf(fundingPayments)}`],
     ['Instruments', instruments.count],
     ['Epochs', epochs.count],
+    ['Fees paid by epoch', paidLiquidityFeesStats.count],
   ]
   return (
     <section class="panel" aria-labelledby="holdings-title">

@@ -1,3 +1,4 @@
+import { canonicalId } from '../../domain/ids.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { SECOND } from '../../domain/time.ts'
 import type {
@@ -29,9 +30,6 @@ import {
   uint64Field,
 } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-
-/** An asset's id, unless it is a name. */
-const HEX_ID = /^[0-9a-fA-F]{64}$/
 
 /** The highest number of the enum `Asset.Status`. */
 const LAST_ASSET_STATUS = 4
@@ -143,7 +141,7 @@ export function decodeInstrument(reader: WireReader): InstrumentEvent {
     schedule: null,
     sla: null,
   })
-  event.settlementAsset &&= assetId(event.settlementAsset)
+  event.settlementAsset &&= canonicalId(event.settlementAsset)
   return event
 }
 
@@ -151,7 +149,7 @@ export function decodeInstrument(reader: WireReader): InstrumentEvent {
 export function decodeAsset(reader: WireReader): AssetEvent {
   const absent = { assetId: '', name: '', symbol: '', decimals: 0n, status: 0 }
   const event = readAsset(reader, { kind: 'asset', ...absent })
-  event.assetId = assetId(event.assetId)
+  event.assetId = canonicalId(event.assetId)
   return event
 }
 
@@ -204,11 +202,6 @@ function faultOfTexts(...texts: string[]): LeftOutReason | null {
     if (!isStorable(text)) return 'text that cannot be kept'
   }
   return null
-}
-
-/** An asset's id in lower case; names are unchanged. */
-export function assetId(id: string): string {
-  return HEX_ID.test(id) ? id.toLowerCase() : id
 }
 
 /** Funding parameters without interest, clamps and limits. */

@@ -1,13 +1,8 @@
 import type { EventPosition } from '../../domain/event-position.ts'
 import type { DecodedEvent, EpochEvent, MarketDataEvent, ProviderSla } from '../../events/event.ts'
 import { type Batch, put } from '../../model/batch.ts'
-import type { ProjectedBlock, Projection } from '../../model/projection.ts'
-import {
-  decodePaidFees,
-  faultOfPaidFees,
-  isPaidFees,
-  type PaidFeesEvent,
-} from '../paid-liquidity-fees/decode.ts'
+import type { ProjectedBlock } from '../../model/projection.ts'
+import { isPaidFees, type PaidFeesEvent } from '../paid-liquidity-fees/decode.ts'
 import { paidFeesTable } from '../paid-liquidity-fees/table.ts'
 import { historyTable, NO_FIGURES } from './table.ts'
 
@@ -56,35 +51,35 @@ export function putEpochHistory(
 }
 
 /**
- * The fees of a block belong to the end of an epoch in it. A block without such an end has the last fees of a market that
- * settles: the epoch ends later, without the market. An incomplete block may not contain the end.
+ * Adds the rows of fees in a block without the end of an epoch: they are the last fees of a market that settles, and the epoch
+ * ends later, without the market. Other fees belong to the end in their block. An incomplete block may not contain the end. The
+ * event is `events[at]`.
  */
-export const paidFeesProjection: Projection<PaidFeesEvent> = {
-  kind: 'paid-liquidity-fees',
-  numbers: [179],
-  decode: decodePaidFees,
-  faultOf: faultOfPaidFees,
-  project: (batch, event, { height, index }, { timestamp, events, isIncomplete }, at) => {
-    if (isIncomplete) return
-    const { marketId: market_id, epoch, paid } = event
-    const isSame = (other: DecodedEvent) =>
-      isPaidFees(other) && other.marketId === market_id && other.epoch === epoch
-    if (events.slice(0, at).some((before) => isSame(before.event))) return
-    if (events.some((other) => isEpochEnd(other.event))) return
-    const position = { height, event_index: index }
-    for (const { partyId: party_id, amount } of paid) {
-      put(batch, historyTable, {
-        market_id,
-        party_id,
-        epoch,
-        timestamp,
-        ...NO_FIGURES,
-        equity_like_share: null,
-        ...position,
-      })
-      put(batch, paidFeesTable, { market_id, epoch, ...position, party_id, amount })
-    }
-  },
+export function putFeesWithoutEnd(
+  batch: Batch,
+  { marketId: market_id, epoch, paid }: PaidFeesEvent,
+  { height, index }: EventPosition,
+  { timestamp, events, isIncomplete }: ProjectedBlock,
+  at: number,
+): void {
+  if (isIncomplete) return
+  const isSame = (other: DecodedEvent) =>
+    isPaidFees(other) && other.marketId === market_id && other.epoch === epoch
+  if (events.slice(0, at).some((before) => isSame(before.event))) return
+  if (events.some((other) => isEpochEnd(other.event))) return
+  const position = { height, event_index: index }
+  for (const { partyId: party_id, amount } of paid) {
+    put(batch, historyTable, {
+      market_id,
+      party_id,
+      epoch,
+      timestamp,
+      ...NO_FIGURES,
+      equity_like_share: null,
+      ...position,
+    })
+    put(batch, paidFeesTable, { market_id, epoch, ...position, party_id, amount })
+  }
 }
 
 function figuresOf(sla: ProviderSla) {

@@ -145,7 +145,8 @@ export function filterConditions(
     const { name, columns, operator, isRare = false } = filter
     if (selection[name] === undefined || (name === series?.filter && ofPart !== undefined)) continue
     const placeholder = placeholderOf(name)
-    const hinted = operator === '=' && (isRare || !hasRare) ? matchedByFew : matchedByMost
+    const isOfValues = operator === '=' || operator === 'in'
+    const hinted = isOfValues && (isRare || !hasRare) ? matchedByFew : matchedByMost
     const at = matching[name]
     if (at === undefined) conditions.push(hinted(conditionOf(filter, placeholder), isRare))
     else {
@@ -155,6 +156,12 @@ export function filterConditions(
         ...compared.map((condition) => `(${condition}) is not true`),
       )
     }
+  }
+  if (selection.greatest !== undefined) {
+    const { greatest } = selection
+    conditions.push(
+      matchedByFew(`${greatest} = (select max(${greatest}) from ${resource.storage.table})`, false),
+    )
   }
   // A literal tells the planner that there is one value.
   if (ofPart !== undefined) conditions.push(`${FILTERS[series!.filter].columns[0]} = ${ofPart}`)

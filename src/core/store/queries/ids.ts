@@ -1,17 +1,24 @@
+import type { FilterName } from '../../model/filters.ts'
 import { RESOURCES } from '../../resources/resources.ts'
 import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET, READ_MARKET_IDS } from '../statements.ts'
 
-export type IdKind = 'market' | 'party'
+export type IdKind = 'market' | 'asset' | 'party'
 
 /** Columns that together contain every id that a request may name, each the first of an index. */
 const ID_COLUMNS: Record<IdKind, readonly { name: string; table: string }[]> = {
   market: [{ name: 'market_id', table: 'markets' }],
-  party: RESOURCES.flatMap(({ filters, storage: { table } }) =>
+  asset: columnsOf(['assetId']),
+  party: columnsOf(['partyId', 'partyIds']),
+}
+
+/** The columns of filters of all resources. */
+function columnsOf(names: readonly FilterName[]): { name: string; table: string }[] {
+  return RESOURCES.flatMap(({ filters, storage: { table } }) =>
     filters
-      .filter(({ name }) => name === 'partyId')
-      .flatMap(({ columns }) => columns.map((name) => ({ name, table }))),
-  ),
+      .filter(({ name }) => names.includes(name))
+      .flatMap(({ columns, through }) => columns.map((name) => ({ name, table: through?.name ?? table }))),
+  )
 }
 
 /** Whether any stored row names a market. */

@@ -494,5 +494,38 @@ export function schemaSteps(types: SchemaTypes): string[] {
     event_index ${int32} not null
   )${keyed};
     `,
+
+    `
+  -- What markets paid to their liquidity providers: each event whole, and the parties that it names. The key is in the order of
+  -- the list, in which epochs descend.
+  create table paid_liquidity_fees_stats (
+    market_id ${key} not null,
+    asset_id ${key} not null,
+    reverse_epoch ${int64} not null,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    epoch ${int64} not null,
+    total_fees_paid text not null,
+    fees_paid_per_party text not null,
+    primary key (market_id, asset_id, reverse_epoch, height, event_index)
+  )${keyed};
+  create index paid_liquidity_fees_stats_by_asset
+    on paid_liquidity_fees_stats (asset_id, market_id, reverse_epoch, height, event_index);
+  create index paid_liquidity_fees_stats_by_epoch
+    on paid_liquidity_fees_stats (epoch, market_id, asset_id, reverse_epoch, height, event_index);
+  create index paid_liquidity_fees_stats_by_height on paid_liquidity_fees_stats (height, event_index, market_id);
+
+  create table paid_liquidity_fees_stats_parties (
+    market_id ${key} not null,
+    asset_id ${key} not null,
+    reverse_epoch ${int64} not null,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    party_id ${key} not null,
+    primary key (market_id, asset_id, reverse_epoch, height, event_index, party_id)
+  )${keyed};
+  create index paid_liquidity_fees_stats_parties_by_party
+    on paid_liquidity_fees_stats_parties (party_id, market_id, asset_id, reverse_epoch, height, event_index);
+    `,
   ]
 }

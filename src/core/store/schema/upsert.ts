@@ -30,12 +30,15 @@ function conflictRuleOf(table: Table): ConflictRule {
 }
 
 /**
- * The clause `on conflict ... do update` of a table. In SQL, `excluded` is the row that is written, and the table's name is
+ * The clause `on conflict` of a table. In SQL, `excluded` is the row that is written, and the table's name is
  * the stored row. `mergeRows` (write/merge-rows.ts) does the same with two rows of one batch.
  */
 export function onConflict(table: Table): string {
   const { key, others } = splitColumns(table)
-  const head = `on conflict (${key.map(({ name }) => name).join(', ')}) do update set`
+  const conflict = `on conflict (${key.map(({ name }) => name).join(', ')})`
+  // Rows that are their key alone are equal.
+  if (others.length === 0) return `${conflict} do nothing`
+  const head = `${conflict} do update set`
   const overwritten = others.map(({ name }) => `${name} = excluded.${name}`).join(', ')
   const rule = conflictRuleOf(table)
   switch (rule) {

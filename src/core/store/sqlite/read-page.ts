@@ -1,4 +1,5 @@
 import { bytesOnOneLine } from '../../model/node-json.ts'
+import { keyOf, type Row } from '../../model/resource.ts'
 import { cutEdges, cutRows } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
@@ -23,9 +24,11 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const { market, span } = located
   const scans = pageScans(query, span, market)
   const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
+  const readRows = (part: PageQuery) => readPageRows(connection, part, pageScans(part, span, market).page)
+  const areCut = resource.lists.areCutBy(selection)
   const rows =
-    query.edges === undefined
-      ? readPageRows(connection, query, scans.page)
+    query.edges === undefined || areCut
+      ? { edges: null, ...(areCut ? readCutRows(query, readRows) : readRows(query)) }
       : { rows: [], ...(pauses ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
   return {
     ...rows,
@@ -73,13 +76,28 @@ function readEdges(connection: Connection, { limit, edges: order }: PageQuery, s
   return { ...cutEdges(bytes, count, count, reversed), more: true, isCut: true }
 }
 
-function readPageRows(
-  connection: Connection,
-  { limit }: PageQuery,
-  scan: Scan,
-): Pick<Page, 'rows' | 'edges' | 'more'> {
+/** The rows of a page, and whether more follow. */
+type PageRows = Pick<Page, 'rows' | 'more'>
+
+function readPageRows(connection: Connection, { limit }: PageQuery, scan: Scan): PageRows {
   const { text, values } = pageStatement(scan, limit + 1, SQLITE_HINTS)
-  return { ...cutRows(connection.rows(text, values), limit), edges: null }
+  return cutRows(connection.rows(text, values), limit)
+}
+
+/** Number of rows read at a time whose lists are cut: as a whole they may be far longer. */
+const CUT_ROWS = 100
+
+/** Reads the rows of a page few at a time, and retains of their lists only what the selection shows. */
+function readCutRows(query: PageQuery, read: (part: PageQuery) => PageRows): PageRows {
+  const { resource, selection, limit } = query
+  const rows: Row[] = []
+  let { cursor } = query
+  for (;;) {
+    const part = read({ ...query, cursor, limit: Math.min(CUT_ROWS, limit - rows.length) })
+    rows.push(...part.rows.map((row) => resource.lists.shownRow(row, selection)))
+    if (!part.more || rows.length === limit) return { rows, more: part.more }
+    cursor = keyOf(resource, rows.at(-1)!)
+  }
 }
 
 function exists(connection: Connection, scan: Scan): boolean {

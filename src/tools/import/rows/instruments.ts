@@ -1,6 +1,7 @@
+import { canonicalId } from '#core/domain/ids'
 import type { AssetEvent, InstrumentEvent, SlaParameters } from '#core/events/event'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
-import { assetId, noFunding, type SentTrigger, scheduleOf, slaOf } from '#core/resources/instruments/decode'
+import { noFunding, type SentTrigger, scheduleOf, slaOf } from '#core/resources/instruments/decode'
 import { faultOf } from '#core/resources/projections'
 import { idOf } from '../reference-values.ts'
 import type { SourceRow } from '../source.ts'
@@ -48,7 +49,7 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
     sla: slaOfJson(sla),
   }
   setProduct(event, instrument)
-  if (event.settlementAsset !== null) event.settlementAsset = assetId(event.settlementAsset)
+  if (event.settlementAsset !== null) event.settlementAsset = canonicalId(event.settlementAsset)
   return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 

@@ -1,7 +1,6 @@
 import { PARTY_ID } from '#core/domain/ids'
 import type { LiquidityProvisionEvent, ProvisionStatus } from '#core/events/event'
-import type { PaidFeesEvent } from '#core/resources/paid-liquidity-fees/decode'
-import { keepPartyAmount } from '#core/resources/party-amounts'
+import { keepPaidFee, type PaidFeesEvent } from '#core/resources/paid-liquidity-fees/decode'
 import { faultOf } from '#core/resources/projections'
 import { idOf } from '../reference-values.ts'
 import type { SourceRow } from '../source.ts'
@@ -41,19 +40,22 @@ export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityPro
 
 /** The fees that a market paid to its providers for an epoch. Single parties may be left out. */
 export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent | null {
-  const [market, epoch, parties] = row
+  const [market, asset, epoch, total, parties] = row
   const event: PaidFeesEvent = {
     kind: 'paid-liquidity-fees',
     marketId: marketOf(market),
+    assetId: idOf(asset ?? null),
     epoch: naturalOf(epoch),
+    total: total ?? null,
     paid: [],
   }
-  const amounts = parsedList(parties)
-  const fault = faultOf(event) ?? (amounts === null ? 'invalid JSON' : null)
+  const fees = parsedList(parties)
+  const fault = faultOf(event) ?? (fees === null ? 'invalid JSON' : null)
   if (fault !== null) return rowUnlessFault(null, fault, leaveOut)
-  for (const { party, amount } of amounts!) {
+  for (const { party, amount, quantumAmount } of fees!) {
     const partyId = PARTY_ID.test(textOrEmpty(party)) ? textOrEmpty(party).toLowerCase() : ''
-    keepPartyAmount(event.paid, { partyId, amount: textOrEmpty(amount) }, leaveOut)
+    const fee = { partyId, amount: textOrEmpty(amount), quantumAmount: textOrEmpty(quantumAmount) }
+    keepPaidFee(event.paid, fee, leaveOut)
   }
   return event
 }
