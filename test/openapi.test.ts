@@ -37,8 +37,8 @@ type Document = {
 const ID = 'https://lyra.invalid/openapi.json'
 
 /** Parameters of which a request of a path needs one, or one of a path with a certain parameter. */
-const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
-  RESOURCES.flatMap((resource): [string, readonly string[]][] => [
+const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
+  ...RESOURCES.flatMap((resource): [string, readonly string[]][] => [
     [resource.path, resource.required.list ?? []],
     [streamPath(resource), resource.required.stream ?? []],
     ...resource.flags.map(({ name, needs }): [string, readonly string[]] => [
@@ -46,7 +46,8 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
       [needs],
     ]),
   ]),
-)
+  ['/api/v2/funding-leaders', ['marketId', 'assetId']],
+])
 
 /** Headers that not every answer has. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$|content-range$)/
@@ -265,6 +266,7 @@ describe('The OpenAPI document suits generators of clients:', () => {
     assert.deepEqual([...new Set(defaults)].sort(), [
       'interval =1d',
       'interval =all',
+      'order =net',
       'pagination.newestFirst =true',
       'pagination.newestFirst of exports=false',
       'source =SOURCE_UNSPECIFIED',

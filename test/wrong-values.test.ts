@@ -6,6 +6,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { exportParametersOf, fullExportParametersOf } from '#service/exports/export-query'
 import { exportPath, streamPath } from '#service/http/paths'
 import { restParametersOf } from '#service/questions/csv-file'
+import { fundingLeadersQuestion } from '#service/questions/funding-leaders'
 import { PARAMETER_TYPES } from '#service/questions/parameter-types'
 import { byName, type Parameter, pathParameterOf } from '#service/questions/parameters'
 import { QUESTIONS } from '#service/questions/questions'
@@ -105,6 +106,8 @@ const NO_BOOLEANS: [FaultOf, string[]][] = [
 const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]][]> = {
   pageSize: noSizes('an integer from 1 to 5000', ['0', '-0']),
   partSize: noSizes('an integer from 0 to 5000', []),
+  leaders: noSizes('an integer from 1 to 1000', ['0', '1001']),
+  leaderOrder: [[unparsed('one of net, received, paid'), ['', ' ', 'count', 'NET', 'net ']]],
   timestamp: [
     [
       unparsed(`an integer from ${-INT64 - 1n} to ${INT64} (Unix nanoseconds)`),
@@ -232,6 +235,9 @@ function needOf(names: readonly string[] | undefined) {
   return names.length === 1 ? ONE_PARTY : ONE_FILTER
 }
 
+/** Who needs a market or an asset, and not both. */
+const ONE_MARKET = { needed: { marketId: MARKET }, without: { says: 'give either marketId or assetId' } }
+
 const ofPages = (...names: string[]) => names.map((name) => `pagination.${name}`)
 const FILE = {
   needed: { format: 'csv' },
@@ -245,6 +251,7 @@ const TARGETS: readonly Target[] = [
     const isOfReference = 'list' in description && description.list.isOfReference
     const target = { path, parameters: restParametersOf(question), isOfReference }
     if ('isFile' in description) return [target, { ...target, ...FILE }]
+    if (path === fundingLeadersQuestion.path) return [{ ...target, ...ONE_MARKET }]
     const filtered = 'list' in description ? description.list : description.filtersOf
     return [{ ...target, ...needOf(filtered?.required.list) }]
   }),

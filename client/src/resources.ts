@@ -610,6 +610,56 @@ export type PartyFundingOptions = {
   signal?: AbortSignal | undefined
 }
 
+export type FundingLeader = {
+  /** The party. */
+  partyId: string
+  /** Number of payments. */
+  count: number
+  /** What increased its balance, after losses. */
+  received: string
+  /** What decreased its balance, as a positive number. */
+  paid: string
+  /** `received` less `paid`. */
+  net: string
+}
+
+/** List the parties that received or paid most funding. */
+export type FundingLeadersAnswer = {
+  fundingLeaders: {
+    /** Number of parties that paid or received anything in the range. */
+    parties: number
+    /** The first of them, in the order of the request, then by id. Without `network`: what that really paid no event says. Amounts are in the smallest unit of the asset. */
+    leaders: FundingLeader[]
+  }
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `fundingLeaders`. */
+export type FundingLeadersOptions = {
+  /** Payments before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Payments at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** By what parties are ordered, the greatest first. */
+  order?: 'net' | 'received' | 'paid' | undefined
+  /** Maximum number of parties to return. Default: 20. */
+  first?: number | undefined
+  signal?: AbortSignal | undefined
+} & (
+  | {
+      /** Only payments of the markets that settle in this asset: amounts of different ones do not add up. */
+      assetId?: string | undefined
+      marketId?: never
+    }
+  | {
+      /** Only payments of this market. Either this or `assetId` must be given. */
+      marketId?: string | undefined
+      assetId?: never
+    }
+)
+
 export type FundingRateBucket = {
   /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
   start: string
@@ -1104,6 +1154,8 @@ export type Reports = {
   positionFunding(marketId: string, options?: PositionFundingOptions): Promise<PositionFunding>
   /** Add up the funding payments of a party by market, and by day, week or month. */
   partyFunding(partyId: string, options?: PartyFundingOptions): Promise<PartyFundingAnswer>
+  /** List the parties that received or paid most funding. */
+  fundingLeaders(options?: FundingLeadersOptions): Promise<FundingLeadersAnswer>
   /** Sum funding rates of markets by day or by 8 hours. */
   fundingRates(options?: FundingRatesOptions): Promise<FundingRates>
   /** Get the prices and TWAPs of a market in time buckets, for a chart. */
@@ -1139,6 +1191,18 @@ export const REPORTS: Record<
       from: 'dateRange.startTimestamp',
       interval: 'interval',
       marketId: 'marketId',
+    },
+  },
+  fundingLeaders: {
+    path: '/api/v2/funding-leaders',
+    isBody: true,
+    options: {
+      to: 'dateRange.endTimestamp',
+      from: 'dateRange.startTimestamp',
+      assetId: 'assetId',
+      marketId: 'marketId',
+      order: 'order',
+      first: 'pagination.first',
     },
   },
   fundingRates: {

@@ -14,7 +14,7 @@ import {
   missingMarketId,
   missingPartyIds,
 } from '../http/errors.ts'
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
+import { DEFAULT_PAGE_SIZE, PARAMETER_TYPES, type SizeType } from './parameter-types.ts'
 import { dateRangeOf, type ParameterValues } from './parameters.ts'
 
 /** The checked request for a page, without its resource, which cannot be sent between threads. */
@@ -144,10 +144,10 @@ function paginationOf(resource: Resource, selection: Selection, values: Paramete
 export function pageSize(
   name: string,
   size: bigint | undefined,
-  { allowed }: { allowed: string } = PARAMETER_TYPES.pageSize,
+  { allowed, maximum }: SizeType = PARAMETER_TYPES.pageSize,
 ): number {
   if (size === undefined) return DEFAULT_PAGE_SIZE
-  if (size < 1n || size > BigInt(MAX_PAGE_SIZE)) {
+  if (size < 1n || size > BigInt(maximum)) {
     throw invalidPagination(`${name} must be ${allowed}, not ${size}`)
   }
   return Number(size)

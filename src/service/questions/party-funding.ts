@@ -8,21 +8,13 @@ import {
   readPartyFunding,
 } from '#core/store/queries/party-funding'
 import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
+import { SUM_SCHEMAS } from './funding-sums.ts'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'
 import { listOf, named, objectOf, valueSchema } from './node-schemas.ts'
 import { checkedId, partyIdOfPath } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { byName, dateRangeOf, dateRangeParameters, filterParameter } from './parameters.ts'
-import { type JsonSchema, type Question, renderedBody } from './question.ts'
-
-/** The fields of sums of payments. */
-const SUMS: Readonly<Record<'count' | 'received' | 'paid' | 'net' | 'lossAmount', JsonSchema>> = {
-  count: { type: 'integer', description: 'Number of payments.' },
-  received: valueSchema('number', 'What increased its balance, after losses.'),
-  paid: valueSchema('number', 'What decreased its balance, as a positive number.'),
-  net: valueSchema('number', '`received` less `paid`.'),
-  lossAmount: valueSchema('number', 'What others could not pay, zero or negative; `net` is without it.'),
-}
+import { type Question, renderedBody } from './question.ts'
 
 const BODY = objectOf({
   partyFunding: objectOf({
@@ -34,7 +26,7 @@ const BODY = objectOf({
             'marketId',
             'The market. Amounts are in the smallest unit of its settlement asset.',
           ),
-          ...SUMS,
+          ...SUM_SCHEMAS,
           buckets: listOf(
             named(
               'FundingBucket',
@@ -43,13 +35,13 @@ const BODY = objectOf({
                   'time',
                   'Start of the day, of the week (a Monday) or of the month, in UTC, as Unix nanoseconds.',
                 ),
-                ...SUMS,
+                ...SUM_SCHEMAS,
               }),
             ),
             'Days, weeks or months with a payment, in time order. Absent unless an interval is given.',
           ),
         }),
-        required: ['marketId', ...Object.keys(SUMS)],
+        required: ['marketId', ...Object.keys(SUM_SCHEMAS)],
       }),
       'The markets in which it paid or received anything in the range, by id. Nothing is added up over markets, whose assets may differ.',
     ),

@@ -2,6 +2,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { auctionsQuestion } from './auctions.ts'
 import { coverageQuestion } from './coverage.ts'
 import { fundingEstimateQuestion } from './funding-estimate.ts'
+import { fundingLeadersQuestion } from './funding-leaders.ts'
 import { fundingRatesQuestion } from './funding-rates.ts'
 import { liquidityStandingQuestion } from './liquidity-standing.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
@@ -19,6 +20,7 @@ export const QUESTIONS: readonly Question[] = [
   fundingEstimateQuestion,
   positionFundingQuestion,
   partyFundingQuestion,
+  fundingLeadersQuestion,
   fundingRatesQuestion,
   seriesQuestion,
   auctionsQuestion,
