@@ -17,7 +17,7 @@ import { marketSummaries } from '#core/resources/market-summaries'
 import { LISTS, NODE_PARTS, RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '#service/http/paths'
 import { PAGE_INFO } from '#service/openapi/openapi'
-import type { Parameter } from '#service/questions/parameters'
+import { type Parameter, pathParameterOf } from '#service/questions/parameters'
 import type { JsonSchema, Question } from '#service/questions/question'
 import { QUESTIONS } from '#service/questions/questions'
 
@@ -159,13 +159,14 @@ function reportOf(
     optionsName,
     `${comment(`The options of \`${name}\`.`)}export type ${optionsName} = {\n${usual.map(line).join('\n')}\nsignal?: AbortSignal | undefined\n}${either === '' ? '' : ` & (${either})`}\n`,
   )
-  const marketId = path.includes(':marketId') ? 'marketId: string, ' : ''
+  const ofPath = pathParameterOf(path)
+  const id = ofPath === null ? '' : `${ofPath.name}: string, `
   const needed = description.filtersOf?.required.list ?? []
   const isNeeded = needed.length > 0 || parameters.some(({ isRequired }) => isRequired)
   const optional = isNeeded ? '' : '?'
   return [
     {
-      method: `${summary}${name}(${marketId}options${optional}: ${optionsName}): Promise<${answer}>`,
+      method: `${summary}${name}(${id}options${optional}: ${optionsName}): Promise<${answer}>`,
       entry: `${name}: { path: '${path}', ${isBody ? 'isBody: true, ' : ''}options: {${options.map(({ option, parameter }) => `${option}: '${parameter.name}'`)}} },`,
     },
   ]

@@ -5,6 +5,7 @@ import {
   type ExportOptions,
   exportTarget,
   type FileOptions,
+  idOfPath,
   type PageOptions,
   pageTarget,
   reportTarget,
@@ -193,14 +194,15 @@ function reportMethods(connection: Connection): Reports {
   const methods: Record<string, unknown> = {}
   for (const name of Object.keys(REPORTS) as (keyof Reports)[]) {
     const { path, options, isBody } = REPORTS[name]
-    const ofMarket: Parameter[] = path.includes(':marketId') ? [{ name: 'marketId' }] : []
+    const id = idOfPath(path)
+    const ofPath: Parameter[] = id === null ? [] : [{ name: id }]
     const parameters: Parameter[] = [
-      ...ofMarket,
+      ...ofPath,
       { name: 'options', properties: [...Object.keys(options), 'signal'] },
     ]
     methods[name] = async (...given: Parameters<Reports[typeof name]>) => {
       checkArguments(name, parameters, given)
-      const { signal } = (given[ofMarket.length] ?? {}) as Signalled
+      const { signal } = (given[ofPath.length] ?? {}) as Signalled
       const { text } = await connection.get(reportTarget(name, ...given), signal)
       const body = JSON.parse(text) as Record<string, unknown>
       return isBody ? body : body[name]
@@ -211,6 +213,6 @@ function reportMethods(connection: Connection): Reports {
 
 /** The filters of a list; the market must be given if it is a part of the path. */
 function filtersOf(name: ListName) {
-  const required = PATHS[name]?.includes(':marketId') ? 'marketId' : undefined
+  const required = idOfPath(PATHS[name] ?? '') ?? undefined
   return { name: 'filters', properties: FILTER_NAMES[name] ?? [], required } as const
 }

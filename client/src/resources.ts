@@ -509,6 +509,82 @@ export type PositionFundingOptions = {
   signal?: AbortSignal | undefined
 }
 
+export type FundingBucket = {
+  /** Start of the day, of the week (a Monday) or of the month, in UTC, as Unix nanoseconds. */
+  start: string
+  /** Number of payments. */
+  count: number
+  /** What increased its balance, after losses. */
+  received: string
+  /** What decreased its balance, as a positive number. */
+  paid: string
+  /** `received` less `paid`. */
+  net: string
+  /** What others could not pay, zero or negative; `net` is without it. */
+  lossAmount: string
+}
+
+export type MarketFunding = {
+  /** The market. Amounts are in the smallest unit of its settlement asset. */
+  marketId: string
+  /** Number of payments. */
+  count: number
+  /** What increased its balance, after losses. */
+  received: string
+  /** What decreased its balance, as a positive number. */
+  paid: string
+  /** `received` less `paid`. */
+  net: string
+  /** What others could not pay, zero or negative; `net` is without it. */
+  lossAmount: string
+  /** Days, weeks or months with a payment, in time order. Absent unless an interval is given. */
+  buckets?: FundingBucket[]
+}
+
+export type MissingBlocks = {
+  /** First block. */
+  from: string
+  /** Last block. */
+  to: string
+  /** Time of the last stored block before them, Unix nanoseconds. Null if it is unknown: they may be of any earlier time. */
+  start: string | null
+  /** Time of the first stored block after them, Unix nanoseconds. Null if it is unknown: they may be of any later time. */
+  end: string | null
+}
+
+export type StoredSince = {
+  /** The block from which on the store has everything. */
+  height: string
+  /** Time of that block, Unix nanoseconds. Null if it is unknown. */
+  start: string | null
+}
+
+/** Add up the funding payments of a party by market, and by day, week or month. */
+export type PartyFundingAnswer = {
+  partyFunding: {
+    /** The party. */
+    partyId: string
+    /** The markets in which it paid or received anything in the range, by id. Nothing is added up over markets, whose assets may differ. */
+    markets: MarketFunding[]
+  }
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `partyFunding`. */
+export type PartyFundingOptions = {
+  /** Payments before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Payments at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Adds the sums of each day, week (from Monday) or month, in UTC. */
+  interval?: '1d' | '1w' | '1M' | 'all' | undefined
+  /** Only payments of this market. */
+  marketId?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
 export type FundingRateBucket = {
   /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
   start: string
@@ -733,24 +809,6 @@ export type ProviderStanding = {
   feePenaltyIfLeft: string | null
   /** Fraction of its fees lost for the last epoch. Null if the core has sent none. */
   feePenaltyLastEpoch: string | null
-}
-
-export type MissingBlocks = {
-  /** First block. */
-  from: string
-  /** Last block. */
-  to: string
-  /** Time of the last stored block before them, Unix nanoseconds. Null if it is unknown: they may be of any earlier time. */
-  start: string | null
-  /** Time of the first stored block after them, Unix nanoseconds. Null if it is unknown: they may be of any later time. */
-  end: string | null
-}
-
-export type StoredSince = {
-  /** The block from which on the store has everything. */
-  height: string
-  /** Time of that block, Unix nanoseconds. Null if it is unknown. */
-  start: string | null
 }
 
 /** Get how liquidity providers stand in the running epoch. */
@@ -993,6 +1051,8 @@ export type Reports = {
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
   /** Calculate the funding payments of a position over a time range. */
   positionFunding(marketId: string, options?: PositionFundingOptions): Promise<PositionFunding>
+  /** Add up the funding payments of a party by market, and by day, week or month. */
+  partyFunding(partyId: string, options?: PartyFundingOptions): Promise<PartyFundingAnswer>
   /** Sum funding rates of markets by day or by 8 hours. */
   fundingRates(options?: FundingRatesOptions): Promise<FundingRates>
   /** Get the prices and TWAPs of a market in time buckets, for a chart. */
@@ -1018,6 +1078,16 @@ export const REPORTS: Record<
       first: 'pagination.first',
       after: 'pagination.after',
       units: 'units',
+    },
+  },
+  partyFunding: {
+    path: '/api/v2/party-funding/:partyId',
+    isBody: true,
+    options: {
+      to: 'dateRange.endTimestamp',
+      from: 'dateRange.startTimestamp',
+      interval: 'interval',
+      marketId: 'marketId',
     },
   },
   fundingRates: {

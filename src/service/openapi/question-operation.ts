@@ -2,7 +2,7 @@ import { type Resource, wordsOf } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { JSON_TYPE } from '../http/exchange.ts'
 import { named, pageSchema, reference, typeNameOf } from '../questions/node-schemas.ts'
-import { byName, PATH_MARKET_ID } from '../questions/parameters.ts'
+import { byName, pathParameterOf } from '../questions/parameters.ts'
 import type { JsonSchema, Question, Report } from '../questions/question.ts'
 import {
   COMMON_HEADERS,
@@ -20,6 +20,7 @@ export function questionOperation({ path, parameters, description }: Question): 
     'list' in description ? pageOf(description.list) : reportOf(description)
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   const asFile = fileDescriptionOf(description)
+  const ofPath = pathParameterOf(path)
   return operation(
     {
       operationId,
@@ -28,9 +29,7 @@ export function questionOperation({ path, parameters, description }: Question): 
       tags: ['market data'],
     },
     [
-      ...(path.includes(':marketId')
-        ? [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }]
-        : []),
+      ...(ofPath === null ? [] : [{ ...describedParameter(ofPath), in: 'path', required: true }]),
       ...queryParameters(byName(parameters)),
     ],
     {

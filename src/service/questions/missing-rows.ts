@@ -58,3 +58,15 @@ export function missingText({ missing, since }: Missing): MissingText {
     since: since === null ? null : { height: since.height.toString(), start: timeText(since.start) },
   }
 }
+
+/** So many ranges of missing blocks are named in a header, which clients limit. */
+const MOST_IN_HEADER = 100
+
+/** What an answer may be without, as headers of a file: none if nothing is missing. */
+export function missingHeaders({ missing, since }: Missing): Record<string, string> {
+  const ranges = missing.slice(-MOST_IN_HEADER).map(({ from, to }) => `${from}-${to}`)
+  return {
+    ...(ranges.length > 0 && { 'X-Missing-Blocks': ranges.join(', ') }),
+    ...(since !== null && { 'X-Since': `${since.height}` }),
+  }
+}

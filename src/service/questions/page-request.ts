@@ -98,6 +98,15 @@ export function marketIdOfPath(marketId: string | null): string {
   return checkedId('marketId', marketId)
 }
 
+/**
+ * The party that a path names.
+ *
+ * @throws {ApiError} 400 for an id that is missing or malformed.
+ */
+export function partyIdOfPath(partyId: string | null): string {
+  return checkedId('partyId', partyId ?? '')
+}
+
 /** An id in lower case. @throws {ApiError} 400 if it is malformed. */
 export function checkedId(name: keyof typeof IDS, id: string): string {
   const { pattern, refusal } = IDS[name]

@@ -1,3 +1,4 @@
+import { CALENDAR_SPANS } from '#core/domain/calendar'
 import { MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/domain/integers'
 import { INTERVALS } from '#core/domain/intervals'
@@ -133,6 +134,7 @@ export const PARAMETER_TYPES = {
     schema: { type: 'boolean', default: true },
   },
   rateInterval: oneOfTexts(themselves(RATE_INTERVALS.keys()), '1d'),
+  calendarSpan: oneOfTexts(themselves([...CALENDAR_SPANS, 'all']), 'all'),
   source: oneOfTexts(SOURCES_BY_TEXT, SOURCES[0]),
   exportFormat: oneOfTexts(themselves(Object.keys(EXPORT_TYPES))),
   fileFormat: oneOfTexts(themselves(['csv'])),

@@ -19,9 +19,12 @@ export type RenderedBody = {
   version: StoreVersion | null
   /** Why the request is refused: only the store could tell. */
   refusal?: string
-  /** The name of the file that the body is, as CSV; none for JSON. */
-  file?: string
+  /** The file that the body is, as CSV; none for JSON. */
+  file?: AnswerFile
 }
+
+/** An answer as a file: its name, and the headers that say what JSON has in further fields. */
+export type AnswerFile = { name: string; headers: Readonly<Record<string, string>> }
 
 /** What a body is rendered from and how. */
 type Rendering = {

@@ -6,6 +6,7 @@ import { fundingRatesQuestion } from './funding-rates.ts'
 import { liquidityStandingQuestion } from './liquidity-standing.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
 import { pageQuestion } from './page.ts'
+import { partyFundingQuestion } from './party-funding.ts'
 import { positionFundingQuestion } from './position-funding.ts'
 import type { Question } from './question.ts'
 import { seriesQuestion } from './series.ts'
@@ -17,6 +18,7 @@ export const QUESTIONS: readonly Question[] = [
   coverageQuestion,
   fundingEstimateQuestion,
   positionFundingQuestion,
+  partyFundingQuestion,
   fundingRatesQuestion,
   seriesQuestion,
   auctionsQuestion,
