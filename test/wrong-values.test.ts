@@ -252,8 +252,8 @@ const TARGETS: readonly Target[] = [
     const target = { path, parameters: restParametersOf(question), isOfReference }
     if ('isFile' in description) return [target, { ...target, ...FILE }]
     if (path === fundingLeadersQuestion.path) return [{ ...target, ...ONE_MARKET }]
-    const filtered = 'list' in description ? description.list : description.filtersOf
-    return [{ ...target, ...needOf(filtered?.required.list) }]
+    const list = 'list' in description ? description.list : description.filtersOf
+    return [{ ...target, ...needOf(list?.required.list) }]
   }),
   { path: streamPath(marketSummaries), parameters: [] },
   ...RESOURCES.flatMap((resource): Target[] => {

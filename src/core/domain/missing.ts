@@ -3,10 +3,10 @@ import type { TimeSpan } from './gap-list.ts'
 import { byFrom, type HeightRange } from './height-ranges.ts'
 
 /** Rows from which an answer follows: of a resource, in a range of times, Unix nanoseconds; null for an open end. */
-export type RowsUsed = { resource: string } & TimeSpan
+type RowsUsed = { resource: string } & TimeSpan
 
 /** Heights of which rows may be missing, and the times between which they lie. */
-export type MissingBlocks = HeightRange & TimeSpan
+type MissingBlocks = HeightRange & TimeSpan
 
 /** What an answer may be without, because a store does not have it. */
 export type Missing = {
@@ -19,7 +19,7 @@ export type Missing = {
 /** So many ranges of missing blocks are named: a store may have as many as blocks. */
 export const MOST_MISSING = 1_000
 
-/** What a store does not have of rows. If the time of a block is unknown, it may be in any range on that side. */
+/** The blocks in which such rows may be missing. A block whose time is unknown may be in any range on that side. */
 export function missingOf({ gaps, imported, since }: Coverage, used: readonly RowsUsed[]): Missing {
   const touched = gaps.filter((gap) =>
     used.some((range) => isBefore(gap.start, range.end) && isBefore(range.start, gap.end)),

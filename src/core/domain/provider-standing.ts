@@ -10,7 +10,7 @@ export type EpochSoFar = {
 }
 
 /** What a provider's figures and its market's terms say, as fractions; null if it is not known. */
-export type ProviderFigures = {
+type ProviderFigures = {
   /** The part of the epoch until now that the provider was on the book. */
   timeOnBook: Decimal | null
   /** The fee penalties of earlier epochs that still count. */
@@ -21,7 +21,7 @@ export type ProviderFigures = {
 }
 
 /** Fractions; null if what they follow from is not known. */
-export type ProviderStanding = {
+type ProviderStanding = {
   /** The part of the epoch that has passed. */
   elapsed: Decimal | null
   /** The time on book of the whole epoch, if the provider left the book now. */

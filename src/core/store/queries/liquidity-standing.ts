@@ -19,7 +19,7 @@ import { stateOf } from './freshness.ts'
 export type StandingQuery = { marketId: string | null; partyId: string | null }
 
 /** The standing of a provider, as the API has it; null if what a field follows from is not known (docs/api.md, standing). */
-export type Standing = {
+type Standing = {
   marketId: string
   partyId: string
   epoch: string | null
@@ -36,7 +36,7 @@ export type Standing = {
 }
 
 /** The standing of providers, by market and party; in one snapshot. */
-export type StandingsAt = {
+type StandingsAt = {
   storeHead: StoreHead
   version: StoreVersion
   standings: readonly Standing[]
