@@ -28,7 +28,7 @@ const SERVICE_PATHS = ['/health', '/ready', '/metrics']
 const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, INFO, '/openapi.json', '/openapi-3.0.json']
 
 const EXPOSED =
-  'Accept-Ranges, Content-Range, ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Block-Height, X-Block-Timestamp, X-Request-Id'
+  'Accept-Ranges, Content-Range, ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Block-Height, X-Block-Timestamp, X-Missing-Blocks, X-Request-Id, X-Since'
 
 /** Asks with headers, over a kept connection. */
 const get = (base: string, target: string, headers: Record<string, string> = {}, method = 'GET') =>

@@ -282,7 +282,7 @@ const TARGETS: readonly Target[] = [
 describeOn(ANY_STORE_KIND, 'Wrong values of parameters are refused by the table of errors', (kind) => {
   for (const target of TARGETS) {
     const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } = target
-    const pathOf = (id: string) => path.replace(/:\w+$/, encodeURIComponent(id))
+    const pathOf = (id: string) => path.replace(/:\w+/, encodeURIComponent(id))
     const refused = async (params: Params, fault: Fault, target = pathOf(MARKET)) => {
       const base = await serveFile(kind, SAMPLE)
       const asked = `${target}${query(params)}`

@@ -33,7 +33,7 @@ export type StreamStart = {
 }
 
 /** Placeholder of the market or the party in a path. */
-const ID = /:(\w+)$/
+const ID = /:(\w+)/
 
 /** The name of the id that a path has as its last part; null if it has none. */
 export function idOfPath(path: string): IdName | null {

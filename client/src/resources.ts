@@ -481,6 +481,69 @@ export type FundingEstimateOptions = {
   signal?: AbortSignal | undefined
 }
 
+export type HistoricEstimate = {
+  /** Time of a data point, or of the end of the period, Unix nanoseconds. */
+  timestamp: string
+  /** Number of the period that ran, or ended, then. */
+  seq: string
+  /** Time-weighted average of the internal prices of the period until then. */
+  internalTwap: string | null
+  /** Time-weighted average of the external prices of the period until then. */
+  externalTwap: string | null
+  /** Payment per whole unit of position, had the period ended then; at its end, what was paid. */
+  fundingPayment: string | null
+  /** Payment divided by the external TWAP, as a decimal number. */
+  fundingRate: string | null
+  /** Only the latest parameters of a market are stored: before its latest event they may have been others, `later`. */
+  parameters: 'current' | 'later'
+}
+
+export type MissingBlocks = {
+  /** First block. */
+  from: string
+  /** Last block. */
+  to: string
+  /** Time of the last stored block before them, Unix nanoseconds. Null if it is unknown: they may be of any earlier time. */
+  start: string | null
+  /** Time of the first stored block after them, Unix nanoseconds. Null if it is unknown: they may be of any later time. */
+  end: string | null
+}
+
+export type StoredSince = {
+  /** The block from which on the store has everything. */
+  height: string
+  /** Time of that block, Unix nanoseconds. Null if it is unknown. */
+  start: string | null
+}
+
+/** Get what a market's funding periods would have paid, over time. */
+export type FundingEstimateHistoryAnswer = {
+  fundingEstimateHistory: {
+    /** The market. */
+    marketId: string
+    /** In time order. Amounts are in the smallest unit of the settlement asset; null if what they follow from is not stored. */
+    estimates: HistoricEstimate[]
+    /** `pagination.after` of the next request. Null if nothing is left. */
+    next: string | null
+  }
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `fundingEstimateHistory`. */
+export type FundingEstimateHistoryOptions = {
+  /** Estimates before this time, Unix nanoseconds; at most 31 days after the start. Default: up to the last block. */
+  to?: Time | undefined
+  /** Estimates at or after this time, Unix nanoseconds. Default: 31 days before the end. */
+  from?: Time | undefined
+  /** `next` of an earlier response: returns the estimates that follow. */
+  after?: string | undefined
+  /** Maximum number of estimates to return. Default: 1000. */
+  first?: number | undefined
+  signal?: AbortSignal | undefined
+}
+
 export type PositionPayment = {
   /** Number of the period within its market. */
   seq: string
@@ -564,24 +627,6 @@ export type MarketFunding = {
   lossAmount: string
   /** Days, weeks or months with a payment, in time order. Absent unless an interval is given. */
   buckets?: FundingBucket[]
-}
-
-export type MissingBlocks = {
-  /** First block. */
-  from: string
-  /** Last block. */
-  to: string
-  /** Time of the last stored block before them, Unix nanoseconds. Null if it is unknown: they may be of any earlier time. */
-  start: string | null
-  /** Time of the first stored block after them, Unix nanoseconds. Null if it is unknown: they may be of any later time. */
-  end: string | null
-}
-
-export type StoredSince = {
-  /** The block from which on the store has everything. */
-  height: string
-  /** Time of that block, Unix nanoseconds. Null if it is unknown. */
-  start: string | null
 }
 
 /** Add up the funding payments of a party by market, and by day, week or month. */
@@ -1150,6 +1195,11 @@ export type Reports = {
   coverage(options?: CoverageOptions): Promise<Coverage>
   /** Get the estimated payment of a market's running funding period. */
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
+  /** Get what a market's funding periods would have paid, over time. */
+  fundingEstimateHistory(
+    marketId: string,
+    options?: FundingEstimateHistoryOptions,
+  ): Promise<FundingEstimateHistoryAnswer>
   /** Calculate the funding payments of a position over a time range. */
   positionFunding(marketId: string, options?: PositionFundingOptions): Promise<PositionFunding>
   /** Add up the funding payments of a party by market, and by day, week or month. */
@@ -1173,6 +1223,16 @@ export const REPORTS: Record<
 > = {
   coverage: { path: '/api/v2/coverage', options: { after: 'after', marketId: 'marketId' } },
   fundingEstimate: { path: '/api/v2/funding-estimates/:marketId', options: {} },
+  fundingEstimateHistory: {
+    path: '/api/v2/funding-estimates/:marketId/history',
+    isBody: true,
+    options: {
+      to: 'dateRange.endTimestamp',
+      from: 'dateRange.startTimestamp',
+      after: 'pagination.after',
+      first: 'pagination.first',
+    },
+  },
   positionFunding: {
     path: '/api/v2/position-funding/:marketId',
     options: {

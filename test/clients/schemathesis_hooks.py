@@ -15,12 +15,14 @@ RULES = re.compile(
     r"|(pagination\.)?(after|before) is not a valid cursor"
     "|after is not a valid coverage cursor"
     "|marketId or partyId or both must be provided"
+    "|give either marketId or assetId"
     # Exports: forms of times and numbers that only some formats have, and a format that the address names, too.
     "|which only format=.* allow"
     # Series: only one of two parameters, and a limited number of buckets.
     "|give only one of the two"
     "|too short for this range: at most"
     "|the range touches more than 400 buckets"
+    "|the range must not be longer than 31 days"
     # Exports: conditions that a request sets itself.
     "|the file has changed since the one that If-Match names"
     "|the range begins after the end of the file"

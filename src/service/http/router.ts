@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts'
 
 /** What answers the requests of a path. */
 export type Route = {
-  /** `/api/v2/series/:marketId`: the last part may be a parameter, which may be empty. */
+  /** `/api/v2/series/:marketId`: one part may be a parameter, which may be empty. */
   path: string
   /** Whether it reads no rows, and so answers whatever the rate and the state of the store. */
   isUnlimited?: true
@@ -22,14 +22,15 @@ const NAMED_FOLDERS = /^\/api\/v2\/(?:stream|export)\//
 /** A target may begin with the server's address (RFC 9112, 3.2.2). */
 const ADDRESS = /^https?:\/\/[^/]*(?=\/)/
 
-/** Finds routes by whole paths first, then by the part before a parameter. */
+/** Finds routes by whole paths first, then by the parts before and after a parameter. */
 export function createRouter(routes: readonly Route[]): FindRoute {
   const whole = new Map<string, Route>()
-  const withParameter = new Map<string, Route>()
+  /** Those with a parameter, by what follows it, and then by what precedes it. */
+  const withParameter = new Map<string, Map<string, Route>>([['', new Map()]])
   for (const route of routes) {
-    const [head, parameter] = route.path.split(':') as [string, string?]
-    if (parameter === undefined) whole.set(head, route)
-    else withParameter.set(head, route)
+    const [, head, tail] = /^([^:]*):\w+(.*)$/.exec(route.path) ?? []
+    if (head === undefined) whole.set(route.path, route)
+    else withParameter.set(tail!, (withParameter.get(tail!) ?? new Map<string, Route>()).set(head, route))
   }
   const unknown = (path: string) => {
     const folder = NAMED_FOLDERS.exec(path)?.[0]
@@ -44,11 +45,16 @@ export function createRouter(routes: readonly Route[]): FindRoute {
     const path = given.startsWith('/') ? given : given.replace(ADDRESS, '')
     const route = whole.get(decoded(path, decodeURI))
     if (route !== undefined) return { route, pathId: null }
-    const cut = path.lastIndexOf('/') + 1
-    const ofFolder = withParameter.get(decoded(path.slice(0, cut), decodeURI))
-    if (ofFolder === undefined) return unknown(path)
-    const pathId = decoded(path.slice(cut), decodeURIComponent)
-    return ofFolder.isMissing?.(pathId) === true ? notFound() : { route: ofFolder, pathId }
+    for (const [tail, byHead] of withParameter) {
+      if (!path.endsWith(tail)) continue
+      const rest = path.slice(0, path.length - tail.length)
+      const cut = rest.lastIndexOf('/') + 1
+      const found = byHead.get(decoded(rest.slice(0, cut), decodeURI))
+      if (found === undefined) continue
+      const pathId = decoded(rest.slice(cut), decodeURIComponent)
+      return found.isMissing?.(pathId) === true ? notFound() : { route: found, pathId }
+    }
+    return unknown(path)
   }
 }
 

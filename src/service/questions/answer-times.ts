@@ -6,6 +6,7 @@ import type { Question } from './question.ts'
 const TIMES_OF_REPORTS: Readonly<Record<string, Iterable<string>>> = {
   getFundingPeriodDataPointSeries: ['from', 'to', 'start'],
   getFundingRates: ['start'],
+  getFundingEstimateHistory: ['timestamp', 'start', 'end'],
   getFundingEstimate: timeNamesOf(fundingEstimate.fields),
   getPartyFunding: ['start', 'end'],
   getPositionFunding: ['firstEnd', 'lastEnd', 'completeFrom', 'end'],

@@ -108,9 +108,9 @@ const PATH_PARTY_ID: Parameter = {
   description: 'The party id: 64 hex digits, in either case, or `network`.',
 }
 
-/** The parameter that is the last part of a path; null if that is fixed. */
+/** The parameter that is a part of a path; null if all of it is fixed. */
 export function pathParameterOf(path: string): Parameter | null {
-  return [PATH_MARKET_ID, PATH_PARTY_ID].find(({ name }) => path.endsWith(`/:${name}`)) ?? null
+  return [PATH_MARKET_ID, PATH_PARTY_ID].find(({ name }) => path.split('/').includes(`:${name}`)) ?? null
 }
 
 /** Asks for all rows in a format instead of a page. */

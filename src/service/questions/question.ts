@@ -50,7 +50,7 @@ export type AnswerSource = Change | 'the next commit'
  * A question that clients can ask, over REST, gRPC or in the explorer. The checked request can be sent between threads.
  */
 export type Question<Checked = unknown> = {
-  /** `/api/v2/series/:marketId`; the only parameter of a path is its last part. */
+  /** `/api/v2/series/:marketId`; at most one part of a path is a parameter. */
   path: string
   /** The query parameters. */
   parameters: readonly Parameter[]

@@ -2,6 +2,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { auctionsQuestion } from './auctions.ts'
 import { coverageQuestion } from './coverage.ts'
 import { fundingEstimateQuestion } from './funding-estimate.ts'
+import { fundingEstimateHistoryQuestion } from './funding-estimate-history.ts'
 import { fundingLeadersQuestion } from './funding-leaders.ts'
 import { fundingRatesQuestion } from './funding-rates.ts'
 import { liquidityStandingQuestion } from './liquidity-standing.ts'
@@ -18,6 +19,7 @@ export const QUESTIONS: readonly Question[] = [
   marketSummariesQuestion,
   coverageQuestion,
   fundingEstimateQuestion,
+  fundingEstimateHistoryQuestion,
   positionFundingQuestion,
   partyFundingQuestion,
   fundingLeadersQuestion,
