@@ -202,7 +202,8 @@ function reportMethods(connection: Connection): Reports {
       checkArguments(name, parameters, given)
       const { signal } = (given[ofMarket.length] ?? {}) as Signalled
       const { text } = await connection.get(reportTarget(name, ...given), signal)
-      return (JSON.parse(text) as Record<string, unknown>)[name]
+      // A body has one field.
+      return Object.values(JSON.parse(text) as object)[0] as unknown
     }
   }
   return methods as Reports

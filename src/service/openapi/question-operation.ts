@@ -10,7 +10,7 @@ import { operation, operationIdOf } from './operation.ts'
 
 /** The operation of a question. Its answer is declared as JSON: users of `format` need no generated client. */
 export function questionOperation({ path, parameters, description }: Question): object {
-  const { operationId, summary, body, refusals } =
+  const { operationId, name, summary, body, refusals } =
     'list' in description ? pageOf(description.list) : reportOf(description)
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   const asFile = fileDescriptionOf(description)
@@ -31,7 +31,7 @@ export function questionOperation({ path, parameters, description }: Question): 
       200: {
         description: 'list' in description ? 'A page.' : 'The answer.',
         headers,
-        content: { [JSON_TYPE]: { schema: namedBody(body) } },
+        content: { [JSON_TYPE]: { schema: namedBody(body, name) } },
       },
       304: { description: 'Not modified.', headers },
       ...refusals,
@@ -49,11 +49,11 @@ function fileDescriptionOf(description: Question['description']): string | null 
     : null
 }
 
-/** A body, with names for its own type and for that of its one field. */
-function namedBody(body: JsonSchema): JsonSchema {
+/** A body, with names for its own type and for that of its one field, by default after the field. */
+function namedBody(body: JsonSchema, answerName?: string): JsonSchema {
   const [[name, schema], ...others] = Object.entries(body.properties ?? {}) as [[string, JsonSchema]]
   if (others.length > 0) throw new TypeError('the body of an answer has one field')
-  const typeName = typeNameOf(name)
+  const typeName = typeNameOf(answerName ?? name)
   const properties =
     schema.type === 'object' ? { [name]: { title: typeName, ...schema } } : { [name]: schema }
   return named(`${typeName}Answer`, { ...body, properties })
@@ -62,9 +62,10 @@ function namedBody(body: JsonSchema): JsonSchema {
 function pageOf(list: Resource) {
   const { bodyKey, nodeName, summary } = list
   const body = pageSchema(bodyKey, nodeName, reference(nodeName))
-  return { operationId: operationIdOf('list', list), summary, body, refusals: errorAnswers(list, 'list') }
+  const operationId = operationIdOf('list', list)
+  return { operationId, name: bodyKey, summary, body, refusals: errorAnswers(list, 'list') }
 }
 
 function reportOf(report: Report) {
-  return { ...report, refusals: REPORT_REFUSALS }
+  return { name: undefined, ...report, refusals: REPORT_REFUSALS }
 }
