@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 export const ROOT = join(import.meta.dirname, '..')
-export const MAIN = join(ROOT, 'src/main.ts')
+export const MAIN = join(ROOT, 'bin/lyra.js')
 
 const run = promisify(execFile)
 

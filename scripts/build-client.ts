@@ -18,7 +18,7 @@ import { marketSummaries } from '#core/resources/market-summaries'
 import { LISTS, NODE_PARTS, RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '#service/http/paths'
 import { PAGE_INFO } from '#service/openapi/openapi'
-import type { Parameter } from '#service/questions/parameters'
+import { type Parameter, pathParameterOf } from '#service/questions/parameters'
 import type { JsonSchema, Question } from '#service/questions/question'
 import { QUESTIONS } from '#service/questions/questions'
 
@@ -120,8 +120,8 @@ ${LISTS.map((resource) => `${resource.name}: '${streamPath(resource)}',`).join('
 }\n`,
     `/** The methods that answer with one object. */
 export type Reports = {\n${reports.map(({ method }) => method).join('\n')}\n}\n`,
-    `/** Where each of these objects is, and the parameter for each option. */
-export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Record<string, string>> }> = {
+    `/** Where each of these objects is, whether it is the whole body of the answer or its one field, and the parameter for each option. */
+export const REPORTS: Record<keyof Reports, { path: string; isBody?: true; options: Readonly<Record<string, string>> }> = {
 ${reports.map(({ entry }) => entry).join('\n')}
 }\n`,
   ]
@@ -134,14 +134,17 @@ function reportOf(
   { path, parameters, description }: Question,
 ): { method: string; entry: string }[] {
   if ('list' in description) return []
-  const [[field, schema] = ['', {}]] = Object.entries(description.body.properties ?? {})
+  const [[field, first] = ['', {}], ...others] = Object.entries(description.body.properties ?? {})
   const { name = field } = description
   const typeName = `${name[0]!.toUpperCase()}${name.slice(1)}`
   const summary = comment(`${description.summary}.`)
+  const isBody = others.length > 0
+  const schema = isBody ? description.body : first
   let answer = schemaType(types, schema)
   if (schema.type === 'object') {
-    types.set(typeName, `${summary}export type ${typeName} = ${answer}\n`)
-    answer = typeName
+    const answerName = isBody ? `${typeName}Answer` : typeName
+    types.set(answerName, `${summary}export type ${answerName} = ${answer}\n`)
+    answer = answerName
   }
   const options = parameters
     .map((parameter) => ({ option: optionOf(parameter), parameter }))
@@ -151,21 +154,24 @@ function reportOf(
     return `${comment(parameter.description)}${option}${mark}: ${parameterType(types, parameter)}${otherwise}`
   }
   const alternatives = options.filter(({ parameter }) => description.alternatives?.includes(parameter.name))
-  const others = options.filter((option) => !alternatives.includes(option))
+  const usual = options.filter((option) => !alternatives.includes(option))
   const either = alternatives
     .map((one, index) => `{ ${line(one)}; ${alternatives[1 - index]!.option}?: never }`)
     .join(' | ')
   const optionsName = `${typeName}Options`
   types.set(
     optionsName,
-    `${comment(`The options of \`${name}\`.`)}export type ${optionsName} = {\n${others.map(line).join('\n')}\nsignal?: AbortSignal | undefined\n}${either === '' ? '' : ` & (${either})`}\n`,
+    `${comment(`The options of \`${name}\`.`)}export type ${optionsName} = {\n${usual.map(line).join('\n')}\nsignal?: AbortSignal | undefined\n}${either === '' ? '' : ` & (${either})`}\n`,
   )
-  const marketId = path.includes(':marketId') ? 'marketId: string, ' : ''
-  const optional = parameters.some(({ isRequired }) => isRequired) ? '' : '?'
+  const ofPath = pathParameterOf(path)
+  const id = ofPath === null ? '' : `${ofPath.name}: string, `
+  const needed = description.filtersOf?.required.list ?? []
+  const isNeeded = needed.length > 0 || parameters.some(({ isRequired }) => isRequired)
+  const optional = isNeeded ? '' : '?'
   return [
     {
-      method: `${summary}${name}(${marketId}options${optional}: ${optionsName}): Promise<${answer}>`,
-      entry: `${name}: { path: '${path}', options: {${options.map(({ option, parameter }) => `${option}: '${parameter.name}'`)}} },`,
+      method: `${summary}${name}(${id}options${optional}: ${optionsName}): Promise<${answer}>`,
+      entry: `${name}: { path: '${path}', ${isBody ? 'isBody: true, ' : ''}options: {${options.map(({ option, parameter }) => `${option}: '${parameter.name}'`)}} },`,
     },
   ]
 }
@@ -192,7 +198,9 @@ function parameterType(types: Map<string, string>, parameter: Parameter): string
 function schemaType(types: Map<string, string>, schema: JsonSchema): string {
   const { title } = schema
   if (title === undefined) return schemaText(types, schema)
-  types.set(title, `export type ${title} = ${schemaText(types, schema)}\n`)
+  const text = `export type ${title} = ${schemaText(types, schema)}\n`
+  if (types.has(title) && types.get(title) !== text) throw new TypeError(`two types are called ${title}`)
+  types.set(title, text)
   return title
 }
 

@@ -71,8 +71,10 @@ async function showLive(options: ServeOptions): Promise<void> {
   })
   print(service.url, VIEWS)
   const signal = stopOnSignals()
-  const log = createLogger(options.logLevel)
-  await sendTo(listen, LIVE, signal, (send) => replay([{ path: SAMPLE, bytes: null }], { log, signal, send }))
+  const logger = createLogger(options.logLevel)
+  await sendTo(listen, LIVE, signal, (send) =>
+    replay([{ path: SAMPLE, bytes: null }], { logger, signal, send }),
+  )
   if (!signal.aborted) console.log('The sample has ended; the service keeps running.')
 }
 

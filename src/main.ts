@@ -1,15 +1,6 @@
-import { enableCompileCache } from 'node:module'
-import { compileCacheFolder } from '#service/compile-cache'
 import { openNoDebugger } from '#service/stop-signals'
 
 openNoDebugger()
-// Compiled code is cached, which halves the start-up time. Before the imports.
-const compiled = process.env.NODE_COMPILE_CACHE ?? compileCacheFolder()
-if (compiled !== null) {
-  enableCompileCache(compiled)
-  // For threads and further processes.
-  process.env.NODE_COMPILE_CACHE = compiled
-}
 // Before anything else is loaded: what serves for weeks, or moves much, is to give memory back.
 const HEAP_LIMITS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
   // Of thousands of connections most objects live longer than one collection anyway.

@@ -411,7 +411,7 @@ describe('lyra check', () => {
     await ingestBytes(t, store, fileOf({ height: 5 }))
     const check = await checkStore(openStore(store))
     const onStep = () => void runSql(store, `insert or ignore into markets values (1, '${'b'.repeat(64)}')`)
-    const options = { log: SILENT, signal: new AbortController().signal, temp: tmpdir(), onStep }
+    const options = { logger: SILENT, signal: new AbortController().signal, temp: tmpdir(), onStep }
     const compared = await checkAgainstFiles(openStore(store), findEventFiles([path]), check, options)
     assert.equal(compared, null)
     assert.match(check.problems.reported[0]!.what, /market a+ has appeared meanwhile/)

@@ -26,7 +26,7 @@ function retriesOf({ hasRoom = false } = {}) {
     },
   }
   const retries = new DiskRetries(
-    { disk, folder: '/log', log: SILENT },
+    { disk, folder: '/log', logger: SILENT },
     {
       onFault: (message) => told.faults.push(message),
       onFailed: ({ message }) => told.failures.push(message),

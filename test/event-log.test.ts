@@ -63,7 +63,7 @@ const writerOf = (
       pinned: chain === undefined ? null : { id: chain, pinnedBy: '--chain is' },
       segmentBytes,
       isIntact,
-      log: SILENT,
+      logger: SILENT,
       disk,
     },
     {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { FundingPayment, LiquidityProviderEpoch } from 'lyra-client'
+import type { FundingPayment, LiquidityProviderEpoch, MarketFunding } from 'lyra-client'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
-import { cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
+import { changesByDay, changesOf, cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
 import { assertFits, clipboard, exactFigure, explorerTest } from './fixtures/explorer.ts'
@@ -50,8 +50,22 @@ async function visitMonth(path: string): Promise<Served> {
   return served
 }
 
-const paymentsOf = (list: FundingPayment[], more = false) =>
-  render(PaymentFigures, { payments: { list, more }, range: { from: -DAY, to: 3n * DAY } })
+/** The sums of a market with one payment, and of its day. */
+function fundingOf(
+  { marketId, amount, lossAmount, timestamp }: FundingPayment,
+  net = String(BigInt(amount) + BigInt(lossAmount)),
+): MarketFunding {
+  const isPaid = net.startsWith('-')
+  const sums = { count: 1, received: isPaid ? '0' : net, paid: isPaid ? net.slice(1) : '0', net, lossAmount }
+  const start = String((BigInt(timestamp) / DAY) * DAY)
+  return { marketId, ...sums, buckets: [{ start, ...sums }] }
+}
+
+const RANGE = { from: -DAY, to: 3n * DAY }
+
+/** The figures of markets with one payment each. */
+const paymentsOf = (list: FundingPayment[]) =>
+  render(PaymentFigures, { payments: { markets: list.map((one) => fundingOf(one)), list }, range: RANGE })
 
 /** The columns of past epochs. */
 const EPOCHS = [
@@ -64,54 +78,83 @@ const EPOCHS = [
   'Required liquidity',
   'Fees before penalty',
   'Lost to the fee penalty',
+  'Earned',
 ]
 
 describe('the view of a party', () => {
-  test('adds its payments by market, by day of UTC and over time, exactly', () => {
-    const list = [
-      payment(2n * DAY, '-7'),
-      payment(2n * DAY - 1n, '10', { lossAmount: '-4' }),
-      payment(DAY, '0'),
-      payment(DAY, '5', { marketId: 'b'.repeat(64) }),
-      payment(-1n, '100000000000000000000'),
+  test('orders the sums by market and day, and adds changes over time, exactly', () => {
+    const sums = (net: string, received: string, paid: string, lossAmount = '0') => ({
+      count: 1,
+      received,
+      paid,
+      net,
+      lossAmount,
+    })
+    const [a, b] = ['a'.repeat(64), 'b'.repeat(64)]
+    const huge = '100000000000000000006'
+    const markets: MarketFunding[] = [
+      { marketId: b, ...sums('5', '5', '0'), buckets: [{ start: `${DAY}`, ...sums('5', '5', '0') }] },
+      {
+        marketId: a,
+        ...sums('99999999999999999999', huge, '7', '-4'),
+        buckets: [
+          { start: `${-DAY}`, ...sums(huge, huge, '0', '-4') },
+          { start: `${2n * DAY}`, ...sums('-7', '0', '7') },
+        ],
+      },
     ]
     assert.deepEqual(
-      sumsByMarket(list).map(({ count, total, received, paid, missed }) => [
+      sumsByMarket(markets).map(({ count, total, received, paid, missed }) => [
         count,
         ...[total, received, paid, missed].map(writeDecimal),
       ]),
       [
-        [4, '99999999999999999999', '100000000000000000006', '-7', '-4'],
+        [1, '99999999999999999999', huge, '-7', '-4'],
         [1, '5', '5', '0', '0'],
       ],
     )
     assert.deepEqual(
-      sumsByDay(list).map(({ start, byMarket }) => [
+      sumsByDay(markets).map(({ start, byMarket }) => [
         start / DAY,
         ...[...byMarket.values()].map(writeDecimal),
       ]),
       [
         [2n, '-7'],
-        [1n, '6', '5'],
-        [-1n, '100000000000000000000'],
+        [1n, '5'],
+        [-1n, huge],
       ],
     )
-    const [own] = cumulative(list)
-    assert.deepEqual(
-      own!.times.map((time, index) => [time, writeDecimal(own!.totals[index]!)]),
-      [
-        [-1n, '100000000000000000000'],
-        [DAY, '100000000000000000000'],
-        [2n * DAY - 1n, '100000000000000000006'],
-        [2n * DAY, '99999999999999999999'],
-      ],
-    )
+    const stepsOf = (changes: Parameters<typeof cumulative>[0]) => {
+      const [own] = cumulative(changes)
+      return own!.times.map((time, index) => [time, writeDecimal(own!.totals[index]!)])
+    }
+    // A day counts at its end, or that of the range.
+    assert.deepEqual(stepsOf(changesByDay(markets, { to: 2n * DAY + 5n })), [
+      [0n, huge],
+      [2n * DAY + 5n, '99999999999999999999'],
+    ])
+    const list = [
+      payment(2n * DAY, '-7'),
+      payment(2n * DAY - 1n, '10', { lossAmount: '-4' }),
+      payment(DAY, '0'),
+      payment(-1n, '100000000000000000000'),
+    ]
+    assert.deepEqual(stepsOf(changesOf(list)), [
+      [-1n, '100000000000000000000'],
+      [DAY, '100000000000000000000'],
+      [2n * DAY - 1n, '100000000000000000006'],
+      [2n * DAY, '99999999999999999999'],
+    ])
   })
 
   test('shows its payments by market and day, in whole units, and the Node view counts all', async () => {
     const { client } = await visitMonth('/?view=party')
+    const { partyFunding } = await client.partyFunding(TRADER, { interval: '1d' })
     const { rows } = await client.fundingPaymentsPage({ partyId: TRADER }, { first: 5_000 })
-    const view = paymentsOf(rows.map(({ node }) => node))
+    const { markets: funding } = partyFunding
+    const figures = (list: FundingPayment[] | null) =>
+      render(PaymentFigures, { payments: { markets: funding, list }, range: RANGE })
+    const view = figures(rows.map(({ node }) => node))
     const { text, value } = figureOf(view, 'payments-total')!
     assert.deepEqual([text, value], ['-11,423.21 USDT', '-11423.209393'])
     // The greatest amounts first, whether received or paid.
@@ -133,7 +176,8 @@ describe('the view of a party', () => {
     assertSays(textOf(view), ' 92 Total, USDT -11,423.21 USDT +10,187.79 USDT -21,611.00 USDT 460 Cumulative')
     assertSays(textOf(view), 'Day (UTC) Total, USDT DOGE/USDT, USDT LINK/USDT, USDT')
     go('/?view=party&day=3')
-    assert.deepEqual(rowTexts(paymentsOf(rows.map(({ node }) => node))), [
+    assertSays(textOf(figures(null)), 'Cumulative, by day, USDT')
+    assert.deepEqual(rowTexts(figures(null)), [
       ...markets,
       // Amounts too small for two decimals have more, and so has their column.
       '2024-09-03 -139.89 -171.44 -7.55 +43.87 -1.98 -2.779',
@@ -145,14 +189,12 @@ describe('the view of a party', () => {
     assertSays(holdings, 'Instruments 5 Auctions 7 Epochs 32 Fees paid by epoch 150 ')
   })
 
-  test('says what is left out, what others could not pay, and which markets of more than six it does not draw', async () => {
+  test('says what others could not pay, and which markets of more than six it does not draw', async () => {
     await visitMonth('/?view=party')
-    const view = textOf(paymentsOf([payment(DAY, '10', { lossAmount: '-4' })], true))
-    assertSays(view, 'more than 1 payments: those before 1970-01-02 00:00 are not shown or added')
+    const view = textOf(paymentsOf([payment(DAY, '10', { lossAmount: '-4' })]))
     assertSays(view, 'Missed: others could not pay')
     // A market whose asset is not known keeps its amounts as they were sent.
-    assertSays(view, 'Total since 1970-01-02 00:00 UTC +6 ')
-    assertSays(view, 'Cumulative since 1970-01-02 00:00 UTC ')
+    assertSays(view, 'Total of this range +6 ')
     const [known] = instruments.value!.values()
     const ids = [...'1234567'].map((digit) => digit.repeat(64))
     instruments.value = new Map(
@@ -183,31 +225,44 @@ describe('the view of a party', () => {
       ['0.5', '0.95', '50 %: 45 percentage points below the minimum of 95 %.'],
       ['0.5', null, '50 %.'],
     ] as const) {
-      assert.equal(describeNow(at(time), least), `Fee share 50 %. Time on book this epoch ${said}`)
+      assert.equal(describeNow(at(time), least, null), `Fee share 50 %. Time on book this epoch ${said}`)
     }
     const beside = { ...at('1'), fees: { share: '0.5', kept: null, net: null, others: '0.5' } }
     assertSays(
-      describeNow(beside, '0.95'),
+      describeNow(beside, '0.95', null),
       'Fee share at most 50 %: parties without a provision, such as AMMs, hold 50 %. Time on book',
     )
-    assertSays(describeNow({ ...at('1'), sla: null }, '0.95'), 'no SLA figures for it')
-    assertSays(describeNow(at(''), '0.95'), 'Time on book this epoch not known.')
+    assertSays(describeNow({ ...at('1'), sla: null }, '0.95', null), 'no SLA figures for it')
+    // What is still needed says more than the time so far.
+    const { liquidityStanding } = await client.liquidityStanding({ partyId: PROVIDER })
+    const standing = liquidityStanding.find(({ marketId }) => marketId === own!.marketId)!
+    assert.match(
+      describeNow(at('1'), '0.75', standing),
+      /^Fee share 50 %\. On the book for 100 % of the epoch so far; the minimum of 75 % needs 10 h 23 min of the remaining 16 h 30 min \(62\.88 %\)\. Leaving now would cost 100 % of its fees, staying to the end \d.* %\.$/,
+    )
+    assertSays(describeNow(at(''), '0.95', null), 'Time on book this epoch not known.')
     const { marketId } = own!
     const page = await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     const epochs = page.rows.map(({ node }) => node)
-    const view = render(Provision, { marketId, partyId: PROVIDER, now: own!, epochs })
+    const view = render(Provision, { marketId, partyId: PROVIDER, now: own!, standing: null, epochs })
     const [running, ended, ...others] = rowTexts(view, EPOCHS)
     assert.equal(running, '31 runs since 2024-10-01 15:30:00 100 % of at least 75 % known when it ends')
     assert.equal(
       ended,
-      '30 2024-10-01 15:30:00 100 % of at least 75 % 0 % 0 % 55.56 % 300,000.00 221.02 0.00',
+      '30 2024-10-01 15:30:00 100 % of at least 75 % 0 % 0 % 55.56 % 300,000.00 221.02 0.00 221.02',
     )
     // Ten that have ended, below the one that runs.
     assert.equal(others.length, 9)
     assert.ok(
       view.includes(`href="/?view=providers&amp;market=${marketId}&amp;party=${PROVIDER}">More epochs`),
     )
-    const left = render(Provision, { marketId, partyId: PROVIDER, now: null, epochs: epochs.slice(0, 2) })
+    const left = render(Provision, {
+      marketId,
+      partyId: PROVIDER,
+      now: null,
+      standing: null,
+      epochs: epochs.slice(0, 2),
+    })
     assertSays(textOf(left), 'no provision on this market now')
   })
 
@@ -234,7 +289,7 @@ describe('the view of a party', () => {
     const ofParty = (partyId: string) => nodes.filter((row) => row.partyId.startsWith(partyId))
     assert.deepEqual(describeCosts(ofParty('854b4af3')), [
       {
-        what: 'On 3 markets, in 31 epochs, fee penalties took 17.48 USDT of 6,924.18 USDT of fees.',
+        what: 'On 3 markets, in 31 epochs, fee penalties took 17.48 USDT of 6,924.18 USDT of fees; it earned 6,906.71 USDT (not known in 3 of 93).',
         most: 'Epoch 25, ended 2024-09-26 13:00 UTC, cost the most: 7.69 USDT (LINK/USDT 5.41, DOGE/USDT 2.27).',
       },
     ])
@@ -278,12 +333,46 @@ describe('the view of a party', () => {
     assert.match(textOf(table), about)
   })
 
-  test('asks for an id, and explains why one is invalid', async () => {
+  test('asks for an id where no asset is known, and explains why one is invalid', async () => {
     await visitMonth('/?view=party')
+    instruments.value = new Map()
     assertSays(textOf(render(PartyView, {})), 'Whose payments?')
     go('/?view=party&party=abc')
     assertSays(textOf(render(PartyView, {})), "abc is not a party's id: it has 64 hex digits")
   })
+
+  explorerTest(
+    'lists without an id who gained or paid most in the range, of each asset, with links to them',
+    async ({ openAt }) => {
+      const base = await serveFile(STORE_KINDS[0]!, MONTH)
+      const page = await openAt(base)
+      await page.goto('/?view=party')
+      const { client } = clientOf(base)
+      const [{ node } = assert.fail()] = (await client.instrumentsPage({}, { first: 1 })).rows
+      const { id = '', decimals = '0' } = node.settlementAsset ?? {}
+      const { fundingLeaders } = await client.fundingLeaders({ assetId: id!, order: 'paid' })
+      const [first] = fundingLeaders.leaders
+      assert.ok(fundingLeaders.parties > 5)
+      await page.getByRole('heading', { name: 'Who gained and who paid funding, in USDT' }).waitFor()
+      await page.getByRole('button', { name: 'all', exact: true }).click()
+      await page.getByRole('button', { name: 'Paid most' }).click()
+      const row = page.locator('table tbody tr').first()
+      await eventuallyIs(() => row.locator('code.id').getAttribute('title'), first!.partyId)
+      const paid = await row
+        .locator('td[data-label="Paid"] [data-exact], td[data-label="Paid"]')
+        .first()
+        .innerText()
+      const shown = Number(paid.replace(/[^0-9.-]/g, '').replace('−', '-'))
+      assert.ok(Math.abs(shown + Number(first!.paid) / 10 ** Number(decimals)) < 0.006, paid)
+      for (const width of [1440, 820, 390]) {
+        await page.setViewportSize({ width, height: 900 })
+        await assertFits(page, `leaders at ${width} px`)
+      }
+      await row.locator('a').click()
+      await page.getByRole('heading', { name: 'Funding payments of party' }).waitFor()
+      assertSays(page.url(), `party=${first!.partyId}`)
+    },
+  )
 
   explorerTest(
     'opens by an id that is pasted, leads to its epochs and who paid, and its address shows the same',
@@ -291,9 +380,9 @@ describe('the view of a party', () => {
       const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))
       await page.goto('/')
       await page.getByRole('link', { name: 'Party' }).click()
-      await page.getByLabel('Party id').fill(TRADER.slice(0, 8))
+      await page.getByRole('combobox', { name: 'Party id' }).fill(TRADER.slice(0, 8))
       await page.getByText('8 of 64 digits').waitFor()
-      await page.getByLabel('Party id').fill(`  ${TRADER.toUpperCase()} `)
+      await page.getByRole('combobox', { name: 'Party id' }).fill(`  ${TRADER.toUpperCase()} `)
       await page.getByRole('button', { name: 'Show' }).click()
       await page.waitForSelector('[data-chart="cumulative"] canvas')
       // The last week: 21 periods of 8 hours in each market, between dates that are whole seconds.
@@ -347,6 +436,20 @@ describe('the view of a party', () => {
           Array.from({ length: newest - oldest + 1 }, (_, index) => newest - index).join(),
         )
       await shows(31, 21)
+      // Its standing in the epoch that runs is above, exact on hover.
+      const { client } = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+      const { liquidityStanding } = await client.liquidityStanding({ marketId: SAMPLE_MARKET })
+      const standing = liquidityStanding.find(({ partyId }) => partyId.startsWith('884dba40'))
+      for (const [name, shown] of [
+        ['standing-book', standing!.timeOnBook],
+        ['still-needed-part', standing!.stillNeeded],
+        ['penalty-if-left', standing!.feePenaltyIfLeft],
+      ] as const)
+        assert.equal(await exactFigure(page, name), shown, name)
+      assert.equal(await page.locator('[data-figure="still-needed"]').innerText(), '10 h 23 min')
+      assertSays(await page.locator('.standing [data-figure="due"]').innerText(), '16:00 UTC')
+      assert.equal(await exactFigure(page, 'last-fees'), '26.61726')
+      assert.equal(await exactFigure(page, 'last-earned'), '0')
       // A bar is as high as its figure, and the line lies at the market's minimum.
       const lane = page.locator('[data-lane="book"]')
       const [bars, bar, least] = await Promise.all(

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Instrument, LiquidityProvider, LiquidityProviderEpoch, SlaParameters } from 'lyra-client'
+import type {
+  Instrument,
+  LiquidityProvider,
+  LiquidityProviderEpoch,
+  ProviderStanding,
+  SlaParameters,
+} from 'lyra-client'
 import { type ProviderRow, withFees } from '../web/src/providers/fees.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { LIVE_MARKET } from './fixtures/live-store.ts'
@@ -22,8 +28,10 @@ import { BTC, ETH, SOL } from './fixtures/shared.ts'
 
 const { EpochsChart } = await import('../web/src/providers/epochs-chart.tsx')
 const { EpochsTable } = await import('../web/src/providers/epochs-table.tsx')
-const { describeDearest, lostToPenalty } = await import('../web/src/providers/epochs.ts')
+const { describeDearest, earnedOf, lostToPenalty } = await import('../web/src/providers/epochs.ts')
 const { Meanings } = await import('../web/src/providers/meanings.tsx')
+const { describeStanding, formatAtLeast, penaltyIfStayed } = await import('../web/src/providers/standing.ts')
+const { StandingPanel } = await import('../web/src/providers/standing-panel.tsx')
 const { PartyField } = await import('../web/src/providers/party-field.tsx')
 const { Providers, ProvidersView } = await import('../web/src/providers/providers-view.tsx')
 const { instruments } = await import('../web/src/service/instruments.ts')
@@ -81,6 +89,7 @@ const EPOCHS = [
   'Required liquidity',
   'Fees before penalty',
   'Lost to the fee penalty',
+  'Earned',
 ]
 
 /** The part above the filters. */
@@ -438,7 +447,7 @@ describe("the explorer's providers", () => {
       epoch(2),
     ]
     const least = '0.6'
-    const chart = render(EpochsChart, { rows: rows.toReversed(), least })
+    const chart = render(EpochsChart, { rows: rows.toReversed(), least, unit: USD })
     const lane = (name: string) => chart.split('data-lane="').find((part) => part.startsWith(name))!
     const bars = lane('book').split('<span class="lane-column').slice(1)
     assert.deepEqual(
@@ -453,18 +462,18 @@ describe("the explorer's providers", () => {
     assert.match(textOf(chart.split('epochs-names')[1]!), /Epoch hatched: missing.* 9$/)
     assertSays(
       textOf(chart),
-      'Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty (of bond) 12.5 %; equity-like share 40 %',
+      'Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty (of bond) 12.5 %; equity-like share 40 %; earned 5.00 USD',
     )
     const table = tableOf(rows)
     assert.deepEqual(rowTexts(table, EPOCHS), [
-      '9 1970-01-01 00:00:00 below SLA 25 % of at least 60 % 50 % 12.5 % 40 % 0.12 10.00000 5.00',
+      '9 1970-01-01 00:00:00 below SLA 25 % of at least 60 % 50 % 12.5 % 40 % 0.12 10.00000 5.00 5.00000',
       '8 missing: no figures of this provider',
-      '7 1970-01-01 00:00:00 70 % of at least 60 % 0 % 0 % – 0.12 0.00007 0.00',
-      '6 1970-01-01 00:00:00 60 % of at least 60 % 0 % 0 % – 0.12 – –',
+      '7 1970-01-01 00:00:00 70 % of at least 60 % 0 % 0 % – 0.12 0.00007 0.00 0.00007',
+      '6 1970-01-01 00:00:00 60 % of at least 60 % 0 % 0 % – 0.12 – – –',
       '3 to 5 missing: no figures of this provider',
-      '2 1970-01-01 00:00:00 70 % of at least 60 % 0 % 0 % – 0.12 – –',
+      '2 1970-01-01 00:00:00 70 % of at least 60 % 0 % 0 % – 0.12 – – –',
     ])
-    assert.match(textOf(table), /Sum of 4 epochs, 4 missing 10\.00007 5\.00$/)
+    assert.match(textOf(table), /Sum of 4 epochs, 4 missing; earned not known in 2 10\.00007 5\.00 5\.00007$/)
     // The next page begins with what is missing before it.
     assert.deepEqual(rowTexts(tableOf(rows, null, 1, 2), EPOCHS), rowTexts(table, EPOCHS).slice(1, 4))
     // One who was paid without an SLA has no other figures.
@@ -476,9 +485,12 @@ describe("the explorer's providers", () => {
       feesPaid: '7',
     }
     assert.deepEqual(rowTexts(tableOf([epoch(9, none)]), EPOCHS), [
-      '9 1970-01-01 00:00:00 – – – – – 0.00007 –',
+      '9 1970-01-01 00:00:00 – – – – – 0.00007 – –',
     ])
-    assertSays(textOf(render(EpochsChart, { rows: [epoch(9, none)], least })), 'Epoch 9: no SLA figures')
+    assertSays(
+      textOf(render(EpochsChart, { rows: [epoch(9, none)], least, unit: USD })),
+      'Epoch 9: no SLA figures',
+    )
     // The market has not left its opening auction.
     const empty = {
       timeOnBook: '',
@@ -488,17 +500,22 @@ describe("the explorer's providers", () => {
       feesPaid: '7',
     }
     assert.deepEqual(rowTexts(tableOf([epoch(9, empty)]), EPOCHS), [
-      `9 1970-01-01 00:00:00${' – not known'.repeat(3)} – – not known 0.00007 –`,
+      `9 1970-01-01 00:00:00${' – not known'.repeat(3)} – – not known 0.00007 – –`,
     ])
-    const emptyChart = render(EpochsChart, { rows: [epoch(9, empty)], least })
+    const emptyChart = render(EpochsChart, { rows: [epoch(9, empty)], least, unit: USD })
     assertSays(
       textOf(emptyChart),
-      'Epoch 9: time on book not known; fee penalty not known; bond penalty (of bond) not known; equity-like share none',
+      'Epoch 9: time on book not known; fee penalty not known; bond penalty (of bond) not known; equity-like share none; earned not known',
     )
     assertSays(textOf(emptyChart.split('data-lane="bondPenalty"')[1]!), 'Bond penalty (of bond) not known')
     assert.ok(!emptyChart.includes('class="lane-bar"'))
     // The core allocates fees before it takes the penalty.
     assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '26617260' })), '26617260')
+    // A chart of nothing but unknown earnings says so, and of none that there were none.
+    assertSays(textOf(emptyChart.split('data-lane="earned"')[1]!), 'Earned not known')
+    const unpaid = [epoch(9, { feesPaid: '5', feePenalty: '1' })]
+    const unpaidChart = render(EpochsChart, { rows: unpaid, least, unit: USD })
+    assertSays(textOf(unpaidChart.split('data-lane="earned"')[1]!), 'Earned none')
     const values = ['epoch-book', 'epoch-feePenalty', 'epoch-bondPenalty', 'epoch-share', 'epoch-required']
     assert.deepEqual(
       values.map((name) => figureOf(table, name)!.value),
@@ -527,6 +544,7 @@ describe("the explorer's providers", () => {
       ['-fees', '8 12 9 10', 'Fees before penalty, USD ↓'],
       ['-lost', '12 8 9 10', 'Lost to the fee penalty, USD ↓'],
       ['lost', '8 12 9 10', 'Lost to the fee penalty, USD ↑'],
+      ['-earned', '8 12 9 10', 'Earned, USD ↓'],
       // One that names no column.
       ['-x', '12 11 10 9 8', 'Epoch ↓'],
     ] as const) {
@@ -545,7 +563,7 @@ describe("the explorer's providers", () => {
       // Whatever the order, the sum is of all.
       assertSays(textOf(table), 'Sum of 4 epochs, 1 missing')
     }
-    assert.equal(tableOf(rows).match(/<button type="button" class="sort"/g)?.length, 9)
+    assert.equal(tableOf(rows).match(/<button type="button" class="sort"/g)?.length, 10)
     // The epoch that runs is above, in any order; its time on book is that of now.
     const sla = { ...SLA, lastEpochFractionOfTimeOnBook: '0.9' }
     const [now] = withFees([made({ sla })])
@@ -605,5 +623,123 @@ describe("the explorer's providers", () => {
       assert.equal(`${what} ${why}`, expected)
     }
     assert.match(describeDearest(rowsOf(['0.8', '0.2']), null, null).why, /UTC\. Time on book 80 %\.$/)
+  })
+
+  test('are shown what they received, cut to the smallest unit, and the rest as lost', () => {
+    // A ledger of a core: the penalty of 489,731,023 left 302,174,461 (docs/api.md, provider history).
+    const cases: [fees: string | null, penalty: string | null, earned: string | null, lost: string | null][] =
+      [
+        ['489731023', '0.3829787234042553', '302174461', '187556562'],
+        ['10', '0.05', '9', '1'],
+        ['10', '0', '10', '0'],
+        ['10', '1', '0', '10'],
+        ['0', '0.5', '0', '0'],
+        [null, '0.5', null, null],
+        ['10', null, null, null],
+        ['10', '', null, null],
+      ]
+    for (const [feesPaid, feePenalty, earned, lost] of cases) {
+      const row = epoch(1, { feesPaid, feePenalty })
+      assert.deepEqual([earnedOf(row), lostToPenalty(row)], [earned, lost], `${feesPaid} ${feePenalty}`)
+    }
+  })
+
+  test('are told how long they must still be on the book, and what leaving now would cost', () => {
+    const hour = 3_600_000_000_000n
+    const standing: ProviderStanding = {
+      marketId: LIVE_MARKET,
+      partyId: 'b'.repeat(64),
+      epoch: '13',
+      epochStart: '0',
+      epochExpectedEnd: `${24n * hour}`,
+      at: `${8n * hour}`,
+      timeOnBook: '0.5',
+      minimum: '0.6',
+      elapsed: '0.3333333333333333',
+      ifLeft: '0.1666666666666667',
+      stillNeeded: '0.65',
+      feePenaltyIfLeft: '1',
+      feePenaltyLastEpoch: '0.1',
+    }
+    const newest = epoch(12, { feesPaid: '1000000', feePenalty: '0.1' })
+    const now = made({ sla: { ...SLA, hysteresisPeriodFeePenalties: ['0.3', '0'] } })
+    const shown = (fields: Partial<ProviderStanding>, last: LiquidityProviderEpoch | undefined = newest) => {
+      tableOf([newest])
+      const liquidityStanding = [{ ...standing, ...fields }]
+      const query = answered({ liquidityStanding, missing: [], since: null })
+      return textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, now, newest: last }))
+    }
+    assert.equal(
+      shown({}),
+      'Epoch 13, running Still needed on the book 10 h 24 min of the remaining 16 h (65 %), to reach the minimum of 60 % Time on book so far 50 % 16.67 % of the whole epoch of at least 60 % required: 60 % 33.33 % of the epoch has passed Leaving now would cost 100 % of its fees time on book 16.67 % of the epoch, below the minimum staying to the end 16.67 % with fees as in epoch 12: 10.00 USD Epoch ends, as expected 00:00 UTC 1970-01-02 Fees of epoch 12 10.00 USD earned 9.00 USD after a fee penalty of 10 %',
+    )
+    for (const [fields, said] of [
+      [{ stillNeeded: '0' }, 'Still needed on the book None the minimum of 60 % is reached'],
+      [{ stillNeeded: '1' }, 'on the book 16 h of the remaining 16 h (100 %)'],
+      [
+        { stillNeeded: '1.0000000000000001' },
+        'Out of reach the minimum of 60 % takes more than the remaining 16 h',
+      ],
+      [{ stillNeeded: null }, 'Still needed on the book Not known Time on book'],
+      [{ timeOnBook: null }, 'Time on book so far Not known: the core has sent none in this epoch'],
+      [
+        { epochExpectedEnd: null, stillNeeded: null },
+        'as expected Not known: it follows from the epoch before',
+      ],
+      [{ ifLeft: '0.75', feePenaltyIfLeft: '0.2' }, 'time on book 75 % of the epoch, at least the minimum'],
+      [{ feePenaltyIfLeft: null }, 'Leaving now would cost Not known time on book'],
+      [{ epoch: '14' }, 'Fees of the last epoch No figures of the last epoch are stored'],
+      [{ epoch: null }, 'The running epoch Still needed'],
+    ] as const) {
+      assertSays(shown(fields), said)
+    }
+    assertSays(shown({}, { ...newest, feesPaid: null }), 'Fees of epoch 12 The core reported none')
+    // Blocks of the epoch that are missing are named; those before it change nothing.
+    const missing = [
+      { from: '1', to: '2', start: '-9', end: '-5' },
+      { from: '5', to: '6', start: '10', end: '20' },
+    ]
+    const query = answered({ liquidityStanding: [standing], missing, since: null })
+    const incomplete = textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, now, newest }))
+    assertSays(
+      incomplete,
+      'Blocks 5 to 6 (1970-01-01 00:00 to 1970-01-01 00:00 UTC) are missing or incomplete. If',
+    )
+    const none = answered({ liquidityStanding: [], missing: [], since: null })
+    assertSays(
+      textOf(render(StandingPanel, { query: none, marketId: LIVE_MARKET, now, newest })),
+      'no provision on this market now',
+    )
+    assert.equal(
+      describeStanding(standing, '0.15'),
+      'On the book for 50 % of the epoch so far; the minimum of 60 % needs 10 h 24 min of the remaining 16 h (65 %). Leaving now would cost 100 % of its fees, staying to the end 15 %.',
+    )
+    assert.equal(
+      describeStanding({ ...standing, stillNeeded: '0', feePenaltyIfLeft: '0.25' }, null),
+      'On the book for 50 % of the epoch so far; the minimum of 60 % of the epoch is reached. Leaving now would cost 25 % of its fees.',
+    )
+    assertSays(describeStanding({ ...standing, stillNeeded: '2' }, null)!, 'can no longer be reached')
+    assert.equal(describeStanding({ ...standing, stillNeeded: null }, null), null)
+    // On the book for five sixths: a sixth divided by 0.4, times 0.4. Earlier penalties may be more.
+    const ifStayed = (earlier: string[], fields = {}) =>
+      penaltyIfStayed({ ...standing, ...fields }, { ...SLA, hysteresisPeriodFeePenalties: earlier }, TERMS)
+    assert.equal(Number(ifStayed(['0.3', '0'])).toFixed(9), '0.166666667')
+    assert.equal(Number(ifStayed(['0.5', '0'])), 0.25)
+    assert.deepEqual(
+      [ifStayed(['x']), ifStayed([], { ifLeft: null }), penaltyIfStayed(standing, null, TERMS)],
+      [null, null, null],
+    )
+    assert.equal(penaltyIfStayed(standing, SLA, null), null)
+    // Rounded up: a second less would be too short.
+    const seconds: [seconds: bigint, shown: string][] = [
+      [0n, '0 s'],
+      [59n, '59 s'],
+      [3_599n, '59 min 59 s'],
+      [3_601n, '1 h 1 min'],
+      [86_399n, '1 d'],
+      [90_001n, '1 d 2 h'],
+    ]
+    for (const [count, text] of seconds) assert.equal(formatAtLeast(count * 1_000_000_000n), text)
+    assert.equal(formatAtLeast(1n), '1 s')
   })
 })

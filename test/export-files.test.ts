@@ -29,8 +29,8 @@ async function commitPoints(live: LiveStore, height: number, count: number): Pro
 async function servePoints(t: TestContext, kind: StoreKind, limits: Partial<Limits> = {}, count = ALL_ROWS) {
   const { store, live } = await createLiveStore(t, kind)
   await commitPoints(live, 1, count)
-  const { lines, log } = keptLog('info')
-  return { base: await serve(t, store, { inThreads: true, limits, log }), live, lines }
+  const { lines, logger } = keptLog('info')
+  return { base: await serve(t, store, { inThreads: true, limits, logger }), live, lines }
 }
 
 const rangeOf = (base: string, target: string, headers: OutgoingHttpHeaders): Promise<Answer> =>

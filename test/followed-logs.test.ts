@@ -20,7 +20,7 @@ async function follow(
   const store = join(temporaryFolder(t), 'lyra.db')
   await openStore(store).migrate()
   const abort = new AbortController()
-  const { log, lines } = keptLog('info')
+  const { logger, lines } = keptLog('info')
   const states: LiveState[] = []
   const ingestion = await startLiveIngestion(
     { logs, receiver: null, reader: 'store', chain: null, forward: null },
@@ -28,7 +28,7 @@ async function follow(
       store: openStore(store),
       allowGap: false,
       strict: false,
-      log,
+      logger,
       logLevel: 'silent',
       signal: abort.signal,
     },
@@ -91,10 +91,10 @@ async function forward(
 ): Promise<{ target: TestReceiver; state: () => ForwardState; said: () => string }> {
   const target = await startReceiver(t)
   const abort = new AbortController()
-  const { log, lines } = keptLog('info')
+  const { logger, lines } = keptLog('info')
   const states: ForwardState[] = []
   const task = { host: '127.0.0.1', port: target.port, logs, repeatBytes: 1024 ** 2, logLevel: 'silent' }
-  const running = new Forwarder(task, log, (state) => states.push(state)).run(abort.signal)
+  const running = new Forwarder(task, logger, (state) => states.push(state)).run(abort.signal)
   t.after(async () => {
     abort.abort()
     await running

@@ -217,7 +217,7 @@ for (const kind of STORE_KINDS) {
         }),
     }
     const input = findEventFiles([fileWith(t, stream)])
-    const options = { input, log: SILENT, allowGap: false, strict: false }
+    const options = { input, logger: SILENT, allowGap: false, strict: false }
     const { failure } = await ingestFiles({ ...options, writer: failing })
     assert.ok(failure instanceof Error)
     assertSameDump(await dumpStore(store), emptyDump(), 'after a failed commit')
@@ -236,7 +236,7 @@ test('a second writer of a SQLite store that cannot be locked commits nothing', 
     ingestFiles({
       input: findEventFiles([fileWith(t, fileOf({ height, events: [checkpoint()] }))]),
       writer,
-      log: SILENT,
+      logger: SILENT,
       allowGap: false,
       strict: false,
     })

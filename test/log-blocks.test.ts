@@ -30,7 +30,7 @@ async function readAll(
       allowGap: true,
       strict: false,
       accepted: [],
-      log: SILENT,
+      logger: SILENT,
     },
     {
       onLeftOut: () => {},
@@ -189,7 +189,7 @@ describe('blocks of a log', () => {
       const stored: number[] = []
       const reading = new LogBlocks(
         log,
-        { stored: null, chain: null, allowGap: false, strict: false, accepted: [], log: SILENT },
+        { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
         { onLeftOut: () => {}, onBlock: ({ height }) => stored.push(Number(height)) },
       )
       const gap = { name: 'GapError', from: BigInt(from), to: BigInt(to) }

@@ -37,13 +37,13 @@ const segmentsIn = (folder: string) => readdirSync(folder).filter((name) => name
 describe('A log whose readers were deleted', () => {
   test('knows them again, deletes nothing that they need, and takes new ones, without a restart', async (t) => {
     const folder = await logOf(t, 15n)
-    const { log, lines } = keptLog('info')
+    const { logger, lines } = keptLog('info')
     const shortener = new LogShortener({
       folder,
       keep: { bytes: 0 },
       isKeepSet: true,
       hadRequiredReader: false,
-      log,
+      logger,
     })
     shortener.upkeep(1)
     assert.deepEqual(segmentsIn(folder), NAMES.slice(1))
@@ -71,7 +71,7 @@ describe('A log whose readers were deleted', () => {
       keep: { bytes: 0 },
       isKeepSet: true,
       hadRequiredReader: false,
-      log: SILENT,
+      logger: SILENT,
     })
     shortener.upkeep(1)
     rmSync(folder, { recursive: true })

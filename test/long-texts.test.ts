@@ -146,8 +146,8 @@ describeOn(STORE_KINDS, 'pages of long texts', (kind) => {
 
   test('a row of more than 64 MiB is an internal error, whose log names lyra check', async (t) => {
     const store = await storeOfHashes(t, kind, (height) => (height === 4 ? 70 : 1))
-    const { log, lines } = keptLog('error')
-    const base = await serve(t, store, { log })
+    const { logger, lines } = keptLog('error')
+    const base = await serve(t, store, { logger })
     const { edges, pageInfo } = await checkpointsOf(base, 'pagination.first=5&pagination.newestFirst=false')
     assert.deepEqual(
       edges.map(({ node }) => node.atBlock),

@@ -37,8 +37,8 @@ type Document = {
 const ID = 'https://lyra.invalid/openapi.json'
 
 /** Parameters of which a request of a path needs one, or one of a path with a certain parameter. */
-const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
-  RESOURCES.flatMap((resource): [string, readonly string[]][] => [
+const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
+  ...RESOURCES.flatMap((resource): [string, readonly string[]][] => [
     [resource.path, resource.required.list ?? []],
     [streamPath(resource), resource.required.stream ?? []],
     ...resource.flags.map(({ name, needs }): [string, readonly string[]] => [
@@ -46,7 +46,8 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
       [needs],
     ]),
   ]),
-)
+  ['/api/v2/funding-leaders', ['marketId', 'assetId']],
+])
 
 /** Headers that not every answer has. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$|content-range$)/
@@ -76,6 +77,9 @@ function ajvOf(document: object): Ajv2020 {
 }
 
 const document = openApiDocument('1.2.3') as Document
+/** The id in a path: of a market, or of a party, which has the same form. */
+const PATH_ID = /\{\w+Id\}$/
+
 const ajv = ajvOf(document)
 
 /** The parts of a JSON pointer, escaped for a reference. */
@@ -261,6 +265,8 @@ describe('The OpenAPI document suits generators of clients:', () => {
     )
     assert.deepEqual([...new Set(defaults)].sort(), [
       'interval =1d',
+      'interval =all',
+      'order =net',
       'pagination.newestFirst =true',
       'pagination.newestFirst of exports=false',
       'source =SOURCE_UNSPECIFIED',
@@ -272,7 +278,7 @@ describe('The OpenAPI document suits generators of clients:', () => {
   test('lists and reports answer with JSON alone, and say which files they also give', async () => {
     const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
     for (const { path, description } of QUESTIONS) {
-      const documented = path.replace(':marketId', '{marketId}')
+      const documented = path.replace(/:(\w+)$/, '{$1}')
       const operation = document.paths[documented]!.get
       assert.deepEqual(Object.keys(operation.responses[200]!.content!), ['application/json'], path)
       const names = operation.parameters!.map(({ name }) => name)
@@ -286,7 +292,7 @@ describe('The OpenAPI document suits generators of clients:', () => {
       assert.equal((operation.description ?? '').includes('`format=csv'), isFile, path)
       if (!isFile) continue
       const [needed] = NEEDED.get(path) ?? []
-      const target = `${documented.replace('{marketId}', MARKET)}?format=csv&times=iso${needed === undefined ? '' : `&${needed}=${MARKET}`}`
+      const target = `${documented.replace(PATH_ID, MARKET)}?format=csv&times=iso${needed === undefined ? '' : `&${needed}=${MARKET}`}`
       const { status, headers } = await ask(base, `GET ${target}`)
       assert.equal(status, 200, target)
       assert.match(headers.get('content-type')![0]!, /^text\/csv/)
@@ -364,8 +370,8 @@ const TARGETS = [
   ...Object.keys(document.paths)
     .filter((path) => !/\/(?:stream|export)\//.test(path))
     .flatMap((path) => [
-      ...QUERIES.map((query) => `${path.replace('{marketId}', MARKET)}?${query}`),
-      ...['', 'x', 'f'.repeat(64)].map((id) => path.replace('{marketId}', id)),
+      ...QUERIES.map((query) => `${path.replace(PATH_ID, MARKET)}?${query}`),
+      ...['', 'x', 'f'.repeat(64)].map((id) => path.replace(PATH_ID, id)),
     ]),
   `${CHECKPOINTS}/`,
   PERIODS.replace(MARKET, 'data-points'),
@@ -458,7 +464,7 @@ describeOn(ANY_STORE_KIND, 'The service', (kind) => {
           if (allowed && path === '/api/v2/funding-rates' && /^dateRange/.test(parameter.name)) continue
           const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
           const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
-          const target = `${path.replace('{marketId}', market)}${query(params)}`
+          const target = `${path.replace(PATH_ID, market)}${query(params)}`
           const needed = NEEDED.get(`${path} ${parameter.name}`) ?? NEEDED.get(path) ?? []
           const isEnough = needed.length === 0 || needed.includes(parameter.name)
           // A stream has no end, and an export is sent in chunks: only their headers are checked.
@@ -516,8 +522,8 @@ describe('The document as OpenAPI 3.0', () => {
       for (const { node } of edges) {
         const id = String(node.marketId)
         const takesMarket = JSON.stringify(get.parameters).includes('"marketId"')
-        const query = takesMarket && !path.includes('{marketId}') ? `?marketId=${id}` : ''
-        const { status, text } = await send(base, path.replace('{marketId}', id) + query)
+        const query = takesMarket && !PATH_ID.test(path) ? `?marketId=${id}` : ''
+        const { status, text } = await send(base, path.replace(PATH_ID, id) + query)
         const body: object = JSON.parse(text, (name, value) => {
           if (value === null) nulls.add(name)
           return value

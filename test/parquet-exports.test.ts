@@ -105,8 +105,8 @@ for row in duckdb.execute('select epoch_ns("timestamp"), price from read_parquet
         start: timeOf(seq),
         end: timeOf(seq + 1),
       })
-    const { log, lines } = keptLog('info')
-    const options = { inThreads: true, log, limits: NO_FILES }
+    const { logger, lines } = keptLog('info')
+    const options = { inThreads: true, logger, limits: NO_FILES }
     const { live, base } = await serveLive(t, kind, [period(1, '0.5')], options)
     const target = '/api/v2/export/funding-periods?format=parquet'
     const fault = new RegExp(

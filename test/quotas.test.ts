@@ -164,8 +164,8 @@ test('A request whose connection has closed before does not run', async () => {
 
 test('Once all connections are taken, the address with the most loses an idle one to another', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-  const { lines, log } = keptLog('info')
-  const base = await serve(t, store, { inThreads: true, limits: { connections: 20 }, log })
+  const { lines, logger } = keptLog('info')
+  const base = await serve(t, store, { inThreads: true, limits: { connections: 20 }, logger })
   const port = Number(new URL(base).port)
   const dial = async (localAddress: string): Promise<Socket> => {
     const socket = connect({ host: '127.0.0.1', port, localAddress }).on('error', () => {})
@@ -200,10 +200,10 @@ for (const kind of ANY_STORE_KIND) {
   test(`The address with the most exports or selections loses one (${kind.name})`, async (t) => {
     const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
     const store = await storeOfGenerated(t, kind, options)
-    const { lines, log } = keptLog('info')
+    const { lines, logger } = keptLog('info')
     const places = { ...NO_FILES, exports: 2, serverExports: 2, streams: 6, selections: 3 }
     const limits = { ...places, exportPace: { bytesPerSecond: 1e6, seconds: 3 } }
-    const base = await serve(t, store, { inThreads: true, trustProxy: true, limits, log })
+    const base = await serve(t, store, { inThreads: true, trustProxy: true, limits, logger })
     const [market] = (await coverageOf(base)).fundingPeriodDataPoints
     const { marketId } = market!
     const target = `/api/v2/funding-periods/data-points/${marketId}?format=ndjson`

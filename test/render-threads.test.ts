@@ -183,8 +183,8 @@ test('An internal error is reported as one', options, async (t) => {
 })
 
 test('A failed thread is reported, and started again', async () => {
-  const { log, lines } = keptLog('error')
-  const threads = startRenderThreads('', log)
+  const { logger, lines } = keptLog('error')
+  const threads = startRenderThreads('', logger)
   await assert.rejects(make(threads, points(3)), StoreUnavailableError)
   assertSays(lines[0]!, 'a thread that renders answers failed')
   assertSays(lines[0]!, 'the store has no name')

@@ -35,7 +35,7 @@ for (const kind of STORE_KINDS) {
     for (const target of TARGETS) expected.set(target, await statusOf(base, target))
 
     const program = join(temporaryFolder(t), 'program')
-    for (const name of ['src', 'client/dist', 'proto', 'package.json']) {
+    for (const name of ['bin', 'src', 'client/dist', 'proto', 'package.json']) {
       cpSync(join(ROOT, name), join(program, name), { recursive: true })
     }
     symlinkSync(join(ROOT, 'node_modules'), join(program, 'node_modules'))
@@ -44,7 +44,7 @@ for (const kind of STORE_KINDS) {
       t,
       process.execPath,
       [
-        join(program, 'src/main.ts'),
+        join(program, 'bin/lyra.js'),
         'serve',
         '--port',
         '0',

@@ -183,12 +183,12 @@ async function serveToSlowReaders(t: TestContext, kind: StoreKind) {
       height,
       Array.from({ length: 4_000 }, (_, late) => pointAt(height, { late })),
     )
-  const { lines, log } = keptLog('info')
+  const { lines, logger } = keptLog('info')
   t.mock.timers.enable({ apis: ['setInterval'] })
   const base = await serve(t, store, {
     inThreads: true,
     trustProxy: true,
-    log,
+    logger,
     limits: { ...PLACES, exportPace: { bytesPerSecond: 1, seconds: 60 }, ...NO_FILES },
   })
   return { base, lines }

@@ -346,8 +346,8 @@ describe('a store file that changes under a service', options, () => {
     test(`a store ${what} is answered with 503, without its path, until it is fixed`, async (t) => {
       const { path } = storeFolder(t)
       copyFileSync(path('lyra.db'), path('backup.db'))
-      const { log, lines } = keptLog('info')
-      const base = await serve(t, path('lyra.db'), { log, inThreads: true })
+      const { logger, lines } = keptLog('info')
+      const base = await serve(t, path('lyra.db'), { logger, inThreads: true })
       assert.equal(await heightServed(base), '6')
       harm(path('lyra.db'))
       assert.equal(await heightServed(base), 'status 503')

@@ -131,7 +131,7 @@ async function ingest(rules: Rules, tried: Tried, bytes: Buffer, allowGap: boole
   const { failure } = await ingestFiles({
     input: findEventFiles([fileWith(tried.scope, bytes)]),
     writer: await tried.writer(),
-    log: SILENT,
+    logger: SILENT,
     allowGap,
     strict: false,
   })

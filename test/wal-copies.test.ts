@@ -143,8 +143,8 @@ describe('a store whose WAL was being copied when a program or the power ended',
 
   test('answers every request while another program copies the WAL after VACUUM', async (t) => {
     const store = await createPruned(t)
-    const { log, lines } = keptLog('warn')
-    const base = await serve(t, store, { log, inThreads: true })
+    const { logger, lines } = keptLog('warn')
+    const base = await serve(t, store, { logger, inThreads: true })
     const reader = await openReader(t, store)
     const copying = await changeUncopied(store, () => vacuum(store))
     const file = openSync(store, 'r+')

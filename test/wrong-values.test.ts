@@ -6,8 +6,9 @@ import { RESOURCES } from '#core/resources/resources'
 import { exportParametersOf, fullExportParametersOf } from '#service/exports/export-query'
 import { exportPath, streamPath } from '#service/http/paths'
 import { restParametersOf } from '#service/questions/csv-file'
+import { fundingLeadersQuestion } from '#service/questions/funding-leaders'
 import { PARAMETER_TYPES } from '#service/questions/parameter-types'
-import { byName, PATH_MARKET_ID, type Parameter } from '#service/questions/parameters'
+import { byName, type Parameter, pathParameterOf } from '#service/questions/parameters'
 import { QUESTIONS } from '#service/questions/questions'
 import { streamParametersOf } from '#service/streams/stream-route-request'
 import { type Params, query, statusOf } from './fixtures/http.ts'
@@ -105,6 +106,8 @@ const NO_BOOLEANS: [FaultOf, string[]][] = [
 const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]][]> = {
   pageSize: noSizes('an integer from 1 to 5000', ['0', '-0']),
   partSize: noSizes('an integer from 0 to 5000', []),
+  leaders: noSizes('an integer from 1 to 1000', ['0', '1001']),
+  leaderOrder: [[unparsed('one of net, received, paid'), ['', ' ', 'count', 'NET', 'net ']]],
   timestamp: [
     [
       unparsed(`an integer from ${-INT64 - 1n} to ${INT64} (Unix nanoseconds)`),
@@ -121,6 +124,7 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
       ['', ' ', '3s', '1S', '1h ', '60m', '0s', '-1h'],
     ],
   ],
+  calendarSpan: [[unparsed('one of 1d, 1w, 1M, all'), ['', ' ', '1m', '2d', '1D', 'ALL', '1M ']]],
   rateInterval: [[unparsed('one of 8h, 1d'), ['', ' ', '1h', '8H', '24h', '1d ']]],
   units: [
     [
@@ -231,6 +235,9 @@ function needOf(names: readonly string[] | undefined) {
   return names.length === 1 ? ONE_PARTY : ONE_FILTER
 }
 
+/** Who needs a market or an asset, and not both. */
+const ONE_MARKET = { needed: { marketId: MARKET }, without: { says: 'give either marketId or assetId' } }
+
 const ofPages = (...names: string[]) => names.map((name) => `pagination.${name}`)
 const FILE = {
   needed: { format: 'csv' },
@@ -244,7 +251,9 @@ const TARGETS: readonly Target[] = [
     const isOfReference = 'list' in description && description.list.isOfReference
     const target = { path, parameters: restParametersOf(question), isOfReference }
     if ('isFile' in description) return [target, { ...target, ...FILE }]
-    return ['list' in description ? { ...target, ...needOf(description.list.required.list) } : target]
+    if (path === fundingLeadersQuestion.path) return [{ ...target, ...ONE_MARKET }]
+    const list = 'list' in description ? description.list : description.filtersOf
+    return [{ ...target, ...needOf(list?.required.list) }]
   }),
   { path: streamPath(marketSummaries), parameters: [] },
   ...RESOURCES.flatMap((resource): Target[] => {
@@ -273,7 +282,7 @@ const TARGETS: readonly Target[] = [
 describeOn(ANY_STORE_KIND, 'Wrong values of parameters are refused by the table of errors', (kind) => {
   for (const target of TARGETS) {
     const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } = target
-    const pathOf = (id: string) => path.replace(':marketId', encodeURIComponent(id))
+    const pathOf = (id: string) => path.replace(/:\w+$/, encodeURIComponent(id))
     const refused = async (params: Params, fault: Fault, target = pathOf(MARKET)) => {
       const base = await serveFile(kind, SAMPLE)
       const asked = `${target}${query(params)}`
@@ -340,9 +349,12 @@ describeOn(ANY_STORE_KIND, 'Wrong values of parameters are refused by the table 
       }
       const unfiltered = given().filter(([name]) => name === 'format')
       if (without) await refused(unfiltered, without)
-      if (!path.includes(':')) return
-      for (const [faultOf, id] of wrongValuesOf(PATH_MARKET_ID))
-        await refused(given(), id === '' ? NO_MARKET : faultOf('', id), pathOf(id))
+      const ofPath = pathParameterOf(path)
+      if (ofPath === null) return
+      for (const [faultOf, id] of wrongValuesOf(ofPath)) {
+        const isNone = id === '' && ofPath.name === 'marketId'
+        await refused(given(), isNone ? NO_MARKET : faultOf('', id), pathOf(id))
+      }
     })
   }
 })

@@ -1,6 +1,9 @@
+/** The ids that are a part of paths. */
+export type IdName = 'marketId' | 'partyId'
+
 /** A parameter of a method: a string, or an object whose properties have one of these names. */
 export type Parameter =
-  | { name: 'marketId' }
+  | { name: IdName }
   | { name: 'resource'; allowed: readonly string[] }
   | {
       name: 'filters' | 'options'

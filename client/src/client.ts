@@ -5,6 +5,7 @@ import {
   type ExportOptions,
   exportTarget,
   type FileOptions,
+  idOfPath,
   type PageOptions,
   pageTarget,
   reportTarget,
@@ -192,18 +193,20 @@ function listMethods(connection: Connection): Walks & Pages & Streams {
 function reportMethods(connection: Connection): Reports {
   const methods: Record<string, unknown> = {}
   for (const name of Object.keys(REPORTS) as (keyof Reports)[]) {
-    const { path, options } = REPORTS[name]
-    const ofMarket: Parameter[] = path.includes(':marketId') ? [{ name: 'marketId' }] : []
+    const { path, options, isBody } = REPORTS[name]
+    const id = idOfPath(path)
+    const ofPath: Parameter[] = id === null ? [] : [{ name: id }]
     const parameters: Parameter[] = [
-      ...ofMarket,
+      ...ofPath,
       { name: 'options', properties: [...Object.keys(options), 'signal'] },
     ]
     methods[name] = async (...given: Parameters<Reports[typeof name]>) => {
       checkArguments(name, parameters, given)
-      const { signal } = (given[ofMarket.length] ?? {}) as Signalled
+      const { signal } = (given[ofPath.length] ?? {}) as Signalled
       const { text } = await connection.get(reportTarget(name, ...given), signal)
-      // A body has one field.
-      return Object.values(JSON.parse(text) as object)[0] as unknown
+      const body = JSON.parse(text) as Record<string, unknown>
+      // Else the answer is the body's one field.
+      return isBody ? body : Object.values(body)[0]
     }
   }
   return methods as Reports
@@ -211,6 +214,6 @@ function reportMethods(connection: Connection): Reports {
 
 /** The filters of a list; the market must be given if it is a part of the path. */
 function filtersOf(name: ListName) {
-  const required = PATHS[name]?.includes(':marketId') ? 'marketId' : undefined
+  const required = idOfPath(PATHS[name] ?? '') ?? undefined
   return { name: 'filters', properties: FILTER_NAMES[name] ?? [], required } as const
 }

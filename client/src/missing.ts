@@ -1,14 +1,11 @@
-import type { Coverage } from './resources.ts'
-
-/** Blocks of which something is missing, and between which times they lie, Unix nanoseconds; null: open on that side. */
-export type MissingBlocks = { from: string; to: string; start: string | null; end: string | null }
+import type { Coverage, MissingBlocks, StoredSince } from './resources.ts'
 
 /** What a service lacks of a range of times. */
 export type Missing = {
   /** Blocks that are missing or incomplete, and imported ones without the resource, by height. */
   missing: MissingBlocks[]
-  /** From which block on the resource is complete, if the range begins before it; `start` is its time, null if unknown. */
-  since: { height: string; start: string | null } | null
+  /** From which block on the resource is complete, if the range begins before it. */
+  since: StoredSince | null
 }
 
 /** A time, Unix nanoseconds. */

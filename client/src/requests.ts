@@ -1,3 +1,4 @@
+import type { IdName } from './arguments.ts'
 import {
   EXPORT_PATHS,
   FILTER_NAMES,
@@ -31,8 +32,13 @@ export type StreamStart = {
   afterBlock?: string | undefined
 }
 
-/** Placeholder of the market in a path. */
-const MARKET = ':marketId'
+/** Placeholder of the market or the party in a path. */
+const ID = /:(\w+)$/
+
+/** The name of the id that a path has as its last part; null if it has none. */
+export function idOfPath(path: string): IdName | null {
+  return (ID.exec(path)?.[1] ?? null) as IdName | null
+}
 
 type Params = [name: string, value: string | undefined][]
 
@@ -77,7 +83,7 @@ export function pageTarget<Name extends ListName>(
   { format, times, numbers }: FileOptions = {},
 ): string {
   const { marketId = '' }: { marketId?: string | undefined } = filters
-  const path = PATHS[list].replace(MARKET, encodeURIComponent(marketId))
+  const path = PATHS[list].replace(ID, encodeURIComponent(marketId))
   const names = FILTER_NAMES[list].filter((name) => !PATHS[list].includes(`:${name}`))
   return target(path, [
     ...filterParams(names, filters),
@@ -111,10 +117,10 @@ export function reportTarget<Name extends keyof Reports>(
   ...given: Parameters<Reports[Name]>
 ): string {
   const { path, options: names } = REPORTS[name]
-  const isOfMarket = path.includes(MARKET)
-  const options = ((isOfMarket ? given[1] : given[0]) ?? {}) as Readonly<Record<string, unknown>>
+  const hasId = idOfPath(path) !== null
+  const options = ((hasId ? given[1] : given[0]) ?? {}) as Readonly<Record<string, unknown>>
   return target(
-    isOfMarket ? path.replace(MARKET, encodeURIComponent(given[0] as string)) : path,
+    hasId ? path.replace(ID, encodeURIComponent(given[0] as string)) : path,
     Object.entries(names).map(([option, parameter]) => [parameter, text(options[option])]),
   )
 }

@@ -547,6 +547,132 @@ export type PositionFundingOptions = {
   signal?: AbortSignal | undefined
 }
 
+export type FundingBucket = {
+  /** Start of the day, of the week (a Monday) or of the month, in UTC, as Unix nanoseconds. */
+  start: string
+  /** Number of payments. */
+  count: number
+  /** What increased its balance, after losses. */
+  received: string
+  /** What decreased its balance, as a positive number. */
+  paid: string
+  /** `received` less `paid`. */
+  net: string
+  /** What others could not pay, zero or negative; `net` is without it. */
+  lossAmount: string
+}
+
+export type MarketFunding = {
+  /** The market. Amounts are in the smallest unit of its settlement asset. */
+  marketId: string
+  /** Number of payments. */
+  count: number
+  /** What increased its balance, after losses. */
+  received: string
+  /** What decreased its balance, as a positive number. */
+  paid: string
+  /** `received` less `paid`. */
+  net: string
+  /** What others could not pay, zero or negative; `net` is without it. */
+  lossAmount: string
+  /** Days, weeks or months with a payment, in time order. Absent unless an interval is given. */
+  buckets?: FundingBucket[]
+}
+
+export type MissingBlocks = {
+  /** First block. */
+  from: string
+  /** Last block. */
+  to: string
+  /** Time of the last stored block before them, Unix nanoseconds. Null if it is unknown: they may be of any earlier time. */
+  start: string | null
+  /** Time of the first stored block after them, Unix nanoseconds. Null if it is unknown: they may be of any later time. */
+  end: string | null
+}
+
+export type StoredSince = {
+  /** The block from which on the store has everything. */
+  height: string
+  /** Time of that block, Unix nanoseconds. Null if it is unknown. */
+  start: string | null
+}
+
+/** Add up the funding payments of a party by market, and by day, week or month. */
+export type PartyFundingAnswer = {
+  partyFunding: {
+    /** The party. */
+    partyId: string
+    /** The markets in which it paid or received anything in the range, by id. Nothing is added up over markets, whose assets may differ. */
+    markets: MarketFunding[]
+  }
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `partyFunding`. */
+export type PartyFundingOptions = {
+  /** Payments before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Payments at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Adds the sums of each day, week (from Monday) or month, in UTC. */
+  interval?: '1d' | '1w' | '1M' | 'all' | undefined
+  /** Only payments of this market. */
+  marketId?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+export type FundingLeader = {
+  /** The party. */
+  partyId: string
+  /** Number of payments. */
+  count: number
+  /** What increased its balance, after losses. */
+  received: string
+  /** What decreased its balance, as a positive number. */
+  paid: string
+  /** `received` less `paid`. */
+  net: string
+}
+
+/** List the parties that received or paid most funding. */
+export type FundingLeadersAnswer = {
+  fundingLeaders: {
+    /** Number of parties that paid or received anything in the range. */
+    parties: number
+    /** The first of them, in the order of the request, then by id. Without `network`: what that really paid no event says. Amounts are in the smallest unit of the asset. */
+    leaders: FundingLeader[]
+  }
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `fundingLeaders`. */
+export type FundingLeadersOptions = {
+  /** Payments before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Payments at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** By what parties are ordered, the greatest first. */
+  order?: 'net' | 'received' | 'paid' | undefined
+  /** Maximum number of parties to return. Default: 20. */
+  first?: number | undefined
+  signal?: AbortSignal | undefined
+} & (
+  | {
+      /** Only payments of the markets that settle in this asset: amounts of different ones do not add up. */
+      assetId?: string | undefined
+      marketId?: never
+    }
+  | {
+      /** Only payments of this market. Either this or `assetId` must be given. */
+      marketId?: string | undefined
+      assetId?: never
+    }
+)
+
 export type FundingRateBucket = {
   /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
   start: string
@@ -741,6 +867,53 @@ export type MarketAuctionsOptions = {
   from?: Time | undefined
   /** Auctions that began before this time, Unix nanoseconds. */
   to?: Time | undefined
+  signal?: AbortSignal | undefined
+}
+
+export type ProviderStanding = {
+  /** The market. */
+  marketId: string
+  /** The party. */
+  partyId: string
+  /** Number of the running epoch. Null if it is not known which one runs. */
+  epoch: string | null
+  /** Start of the epoch, Unix nanoseconds. */
+  epochStart: string | null
+  /** Expected end of the epoch, Unix nanoseconds: as long after its expiry as the epoch before ended after its own, and never before `at`. Null if the epoch before is not stored. */
+  epochExpectedEnd: string | null
+  /** Time of the market data with these figures, Unix nanoseconds. Null if the data have none of this provider. */
+  at: string | null
+  /** Fraction of the epoch until `at` during which its orders covered its commitment. Null if the core has sent none in this epoch. */
+  timeOnBook: string | null
+  /** Fraction of the epoch that it must be on the book: `commitmentMinTimeFraction` of the market. Null if no event of the market has it. */
+  minimum: string | null
+  /** Fraction of the epoch that has passed at `at`. In the epoch in which a market leaves its opening auction, the core counts from then on. */
+  elapsed: string | null
+  /** Time on book of the whole epoch if the provider left the book at `at`. */
+  ifLeft: string | null
+  /** Fraction of the remaining time that it must be on the book to reach the minimum: 0 if it has, above 1 if it cannot. Null if no time remains. */
+  stillNeeded: string | null
+  /** Fraction of its fees that it would lose for the epoch if it left the book at `at`: the greater of the penalty for `ifLeft` and the mean of the earlier penalties that still count. */
+  feePenaltyIfLeft: string | null
+  /** Fraction of its fees lost for the last epoch. Null if the core has sent none. */
+  feePenaltyLastEpoch: string | null
+}
+
+/** Get how liquidity providers stand in the running epoch. */
+export type LiquidityStandingAnswer = {
+  /** Each live provision, by market and party. */
+  liquidityStanding: ProviderStanding[]
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `liquidityStanding`. */
+export type LiquidityStandingOptions = {
+  /** Only rows of this market. At least one of `marketId` and `partyId` must be given. */
+  marketId?: string | undefined
+  /** Only rows of this party. At least one of `marketId` and `partyId` must be given. */
+  partyId?: string | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -1012,16 +1185,25 @@ export type Reports = {
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
   /** Calculate the funding payments of a position over a time range. */
   positionFunding(marketId: string, options?: PositionFundingOptions): Promise<PositionFunding>
+  /** Add up the funding payments of a party by market, and by day, week or month. */
+  partyFunding(partyId: string, options?: PartyFundingOptions): Promise<PartyFundingAnswer>
+  /** List the parties that received or paid most funding. */
+  fundingLeaders(options?: FundingLeadersOptions): Promise<FundingLeadersAnswer>
   /** Sum funding rates of markets by day or by 8 hours. */
   fundingRates(options?: FundingRatesOptions): Promise<FundingRates>
   /** Get the prices and TWAPs of a market in time buckets, for a chart. */
   series(marketId: string, options?: SeriesOptions): Promise<Series>
   /** List when a market was in auction. */
   marketAuctions(marketId: string, options?: MarketAuctionsOptions): Promise<MarketAuctions>
+  /** Get how liquidity providers stand in the running epoch. */
+  liquidityStanding(options: LiquidityStandingOptions): Promise<LiquidityStandingAnswer>
 }
 
-/** Where each of these objects is, and the parameter for each option. */
-export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Record<string, string>> }> = {
+/** Where each of these objects is, whether it is the whole body of the answer or its one field, and the parameter for each option. */
+export const REPORTS: Record<
+  keyof Reports,
+  { path: string; isBody?: true; options: Readonly<Record<string, string>> }
+> = {
   coverage: { path: '/api/v2/coverage', options: { after: 'after', marketId: 'marketId' } },
   fundingEstimate: { path: '/api/v2/funding-estimates/:marketId', options: {} },
   positionFunding: {
@@ -1032,6 +1214,28 @@ export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Re
       first: 'pagination.first',
       after: 'pagination.after',
       units: 'units',
+    },
+  },
+  partyFunding: {
+    path: '/api/v2/party-funding/:partyId',
+    isBody: true,
+    options: {
+      to: 'dateRange.endTimestamp',
+      from: 'dateRange.startTimestamp',
+      interval: 'interval',
+      marketId: 'marketId',
+    },
+  },
+  fundingLeaders: {
+    path: '/api/v2/funding-leaders',
+    isBody: true,
+    options: {
+      to: 'dateRange.endTimestamp',
+      from: 'dateRange.startTimestamp',
+      assetId: 'assetId',
+      marketId: 'marketId',
+      order: 'order',
+      first: 'pagination.first',
     },
   },
   fundingRates: {
@@ -1061,5 +1265,10 @@ export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Re
   marketAuctions: {
     path: '/api/v2/auctions/:marketId',
     options: { from: 'dateRange.startTimestamp', to: 'dateRange.endTimestamp' },
+  },
+  liquidityStanding: {
+    path: '/api/v2/liquidity/standing',
+    isBody: true,
+    options: { marketId: 'marketId', partyId: 'partyId' },
   },
 }

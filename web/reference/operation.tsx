@@ -97,6 +97,6 @@ function Opened({ api, path, operation, heldMarket }: OperationProps) {
 function prefilled(parameters: readonly Parameter[], heldMarket: string | undefined): Record<string, string> {
   const market = parameters.find(({ name }) => name === 'marketId')
   if (market === undefined || heldMarket === undefined) return {}
-  const isNeeded = market.required === true || (market.description ?? '').includes('At least one of')
+  const isNeeded = market.required === true || (market.description ?? '').includes('must be given')
   return isNeeded ? { marketId: heldMarket } : {}
 }

@@ -1,3 +1,4 @@
+import { idOfPath } from '../../client/src/requests.ts'
 import { PATHS, REPORTS, STREAM_PATHS } from '../../client/src/resources.ts'
 
 /** A parameter of a request with the value that it is to have. */
@@ -36,15 +37,15 @@ export function curlSample(asked: Asked): string {
 const isParquet = ({ given }: Asked) =>
   given.some(({ name, value }) => name === 'format' && value === 'parquet')
 
-/** Calls of lyra-client by path, with their arguments: filters and a page, a market and options, or only options. */
-const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options' }> = {
+/** Calls of lyra-client by path, with their arguments: filters and a page, the id in the path and options, or only options. */
+const CALLS: Record<string, { name: string; takes: 'page' | 'id' | 'options' }> = {
   ...Object.fromEntries(
     Object.entries(PATHS).map(([name, path]) => [braced(path), { name: `${name}Page`, takes: 'page' }]),
   ),
   ...Object.fromEntries(
     Object.entries(REPORTS).map(([name, { path }]) => [
       braced(path),
-      { name, takes: path.includes(':marketId') ? 'market' : 'options' },
+      { name, takes: idOfPath(path) === null ? 'options' : 'id' },
     ]),
   ),
   '/health': { name: 'health', takes: 'options' },
@@ -113,12 +114,10 @@ export function typescriptSample(asked: Asked): string {
     ].join('\n')
   }
   const given = [...filters, ...page]
-  const market = call.takes === 'market' ? given.find(([name]) => name === 'marketId') : undefined
-  const options = given.filter((entry) => entry !== market)
-  const args = [
-    ...(market === undefined ? [] : [market[1]]),
-    ...(options.length === 0 ? [] : [object(options)]),
-  ]
+  const [inPath] = [...asked.path.matchAll(PARAMETER)].map(([, name]) => name)
+  const id = call.takes === 'id' ? given.find(([name]) => name === inPath) : undefined
+  const options = given.filter((entry) => entry !== id)
+  const args = [...(id === undefined ? [] : [id[1]]), ...(options.length === 0 ? [] : [object(options)])]
   return [
     ...client,
     `const answer = await lyra.${call.name}(${args.join(', ')})`,

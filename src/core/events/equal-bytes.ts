@@ -1,4 +1,5 @@
-const WORD_BYTES = 4
+/** Four words of 32 bits. */
+const STEP_BYTES = 16
 
 let viewed: Uint8Array = new Uint8Array(0)
 let view = viewOf(viewed)
@@ -13,8 +14,8 @@ export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Dat
 }
 
 /**
- * Whether `bytes[start..end)` are the expected ones. Compares words of 32 bits, through a view: this takes a third of the
- * time of a loop over bytes or of words of 64 bits, which are objects, and less than a call of Buffer's own comparison.
+ * Whether `bytes[start..end)` are the expected ones. Compares four words of 32 bits at once, through a view: real elements take
+ * half the time that single words take, a sixth of that of bytes, and less than a call of Buffer's own comparison.
  */
 export function equalBytes(expected: DataView, bytes: Uint8Array, start: number, end: number): boolean {
   const length = expected.byteLength
@@ -34,13 +35,23 @@ export function equalBytesAt(
     view = viewOf(bytes)
   }
   let at = 0
-  for (; at + WORD_BYTES <= length; at += WORD_BYTES) {
-    if (expected.getInt32(from + at, true) !== view.getInt32(start + at, true)) return false
+  for (; at + STEP_BYTES <= length; at += STEP_BYTES) {
+    if (!equalSteps(expected, from + at, view, start + at)) return false
   }
   for (; at < length; at++) {
     if (expected.getUint8(from + at) !== view.getUint8(start + at)) return false
   }
   return true
+}
+
+/** Whether {@link STEP_BYTES} bytes are equal. */
+function equalSteps(one: DataView, from: number, other: DataView, start: number): boolean {
+  const differences =
+    (one.getInt32(from, true) ^ other.getInt32(start, true)) |
+    (one.getInt32(from + 4, true) ^ other.getInt32(start + 4, true)) |
+    (one.getInt32(from + 8, true) ^ other.getInt32(start + 8, true)) |
+    (one.getInt32(from + 12, true) ^ other.getInt32(start + 12, true))
+  return differences === 0
 }
 
 /** Whether bytes contain an ASCII text at a position. */

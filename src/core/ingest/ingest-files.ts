@@ -32,7 +32,7 @@ export type IngestionProgress = {
 type IngestionOptions = {
   input: EventInput
   writer: Writer
-  log: Logger
+  logger: Logger
   allowGap: boolean
   strict: boolean
   signal?: AbortSignal
@@ -47,14 +47,14 @@ export type IngestionResult = { report: IngestionReport; failure: Error | null }
 
 /** Ingests event files into a store, as one stream. The files are ordered by their first events. */
 export async function ingestFiles(options: IngestionOptions): Promise<IngestionResult> {
-  const { input, writer, log, signal } = options
+  const { input, writer, logger, signal } = options
   const startedAt = performance.now()
   const before = await writer.coverage()
   const batches = new BatchWriter(writer, options.onCommit)
   const assembler = new BlockAssembler({
     coverage: before,
     onBlock: (block) => batches.add(block),
-    onLeftOut: leftOutLogger(log),
+    onLeftOut: leftOutLogger(logger),
     allowGap: options.allowGap,
     strict: options.strict,
   })
@@ -68,7 +68,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   try {
     await readEventFiles(input.files, reading, {
       sink,
-      log,
+      logger,
       signal,
       onChunk: async (source) => {
         await batches.commitIfDue(assembler)
@@ -135,13 +135,13 @@ function countHeights(gaps: readonly Gap[]): bigint {
 }
 
 /** Logs the first events that are left out for each reason. */
-export function leftOutLogger(log: Logger): (reason: LeftOutReason, position: RecordPosition) => void {
+export function leftOutLogger(logger: Logger): (reason: LeftOutReason, position: RecordPosition) => void {
   const lines = new Map<LeftOutReason, number>()
   return (reason, position) => {
     const count = (lines.get(reason) ?? 0) + 1
     lines.set(reason, count)
     if (count > LEFT_OUT_LINES) return
     const more = count === LEFT_OUT_LINES ? '; further ones are counted but not logged' : ''
-    log.warn({ reason, ...position }, `left out: ${reason}, ${describePosition(position)}${more}`)
+    logger.warn({ reason, ...position }, `left out: ${reason}, ${describePosition(position)}${more}`)
   }
 }

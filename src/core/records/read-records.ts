@@ -16,7 +16,7 @@ type ReadRecordsOptions = {
   /** Counts the bytes of all files that are read with it. */
   progress: ReadProgress
   sink: RecordSink
-  log: Logger
+  logger: Logger
   signal?: AbortSignal | undefined
   /** Called after every piece of the file, a few milliseconds of work; reading waits for it. */
   onChunk: () => Promise<void> | void
@@ -45,9 +45,9 @@ type SourceEnd = {
  *   too. Earlier records have been handed on.
  */
 async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
-  const { file, progress, log, signal, onChunk } = options
+  const { file, progress, logger, signal, onChunk } = options
   const { path } = file
-  log.debug(`${path}: reading`)
+  logger.debug(`${path}: reading`)
   const framer = new RecordFramer(path, options.sink)
   let left = file.isGrowing === true && file.bytes !== null ? file.bytes : Number.POSITIVE_INFINITY
   try {
@@ -68,17 +68,17 @@ async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
   if (signal?.aborted) return { records, cutOff: null, sequenceBreaks }
   const rest = framer.end() ?? (progress.isCutShort ? { offset: framer.offset, bytes: 0 } : null)
   const cutOff = rest === null ? null : { source: path, ...rest }
-  if (cutOff !== null) log.warn(describeCutOff(cutOff))
-  else if (records === 0) log.warn(`${path}: the file is empty`)
+  if (cutOff !== null) logger.warn(describeCutOff(cutOff))
+  else if (records === 0) logger.warn(`${path}: the file is empty`)
   if (sequenceBreaks > 0)
-    log.warn(`${path}: ${sequenceBreaks} breaks in the record numbering (normal for concatenated files)`)
+    logger.warn(`${path}: ${sequenceBreaks} breaks in the record numbering (normal for concatenated files)`)
   return { records, cutOff, sequenceBreaks }
 }
 
 /** The progress over several files. */
 export type FilesRead = ReadProgress & { cutOff: CutOffNotice[]; sequenceBreaks: number }
 
-type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'log' | 'signal'> & {
+type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'logger' | 'signal'> & {
   /** As in {@link ReadRecordsOptions}. */
   onChunk: (path: string) => Promise<void> | void
 }
@@ -94,13 +94,13 @@ type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'log' | 'signal'> & {
 export async function readEventFiles(
   files: readonly EventPath[],
   read: FilesRead,
-  { sink, log, signal, onChunk }: ReadFilesOptions,
+  { sink, logger, signal, onChunk }: ReadFilesOptions,
 ): Promise<void> {
   let records = 0
   for (const file of await orderEventFiles(files, signal)) {
     if (signal?.aborted) break
     const onPiece = () => onChunk(file.path)
-    const end = await readRecords({ file, progress: read, sink, log, signal, onChunk: onPiece })
+    const end = await readRecords({ file, progress: read, sink, logger, signal, onChunk: onPiece })
     records += end.records
     if (end.cutOff !== null) read.cutOff.push(end.cutOff)
     read.sequenceBreaks += end.sequenceBreaks

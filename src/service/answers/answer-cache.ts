@@ -3,7 +3,7 @@ import { singleFlight } from '#core/concurrency/single-flight'
 import type { Change, StoreVersion } from '#core/store/changes'
 import type { Freshness, StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import type { AnswerSource } from '../questions/question.ts'
+import type { AnswerFile, AnswerSource } from '../questions/question.ts'
 
 /** Answers cached at most: each is looked at after a commit. */
 const MAX_ANSWERS = 10_000
@@ -24,7 +24,7 @@ export type CachedAnswer = {
   tag: string
   isGzipped: boolean
   /** As in `RenderedBody`. */
-  file?: string | undefined
+  file?: AnswerFile | undefined
   source: AnswerSource
   /** The commit that it shows. */
   version: StoreVersion

@@ -71,7 +71,10 @@ function sendBody(
     return
   }
   headers['content-type'] = file === undefined ? JSON_TYPE : EXPORT_TYPES.csv
-  if (file !== undefined) headers['content-disposition'] = `attachment; filename="${file}"`
+  if (file !== undefined) {
+    headers['content-disposition'] = `attachment; filename="${file.name}"`
+    Object.assign(headers, file.headers)
+  }
   if (isGzipped) headers['content-encoding'] = 'gzip'
   exchange.send(200, { storeHead, vary: 'Accept-Encoding', headers }, body)
 }

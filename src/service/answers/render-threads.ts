@@ -40,12 +40,12 @@ type RenderThread = Pick<Renderer, 'render' | 'isRunning' | 'close'>
  * Renders the answers of an embedded store in threads of their own, so that nothing else waits for them:
  * {@link SHORT_THREADS} for short pages, and one for everything that takes longer.
  */
-export function startRenderThreads(store: string, log: Logger, options: ThreadsOptions = {}): Renderer {
+export function startRenderThreads(store: string, logger: Logger, options: ThreadsOptions = {}): Renderer {
   const shortThreads = Array.from({ length: SHORT_THREADS }, () =>
-    startRenderThread({ ...options, store, isLong: false }, log),
+    startRenderThread({ ...options, store, isLong: false }, logger),
   )
   const short = sharedAmong(shortThreads)
-  const long = startRenderThread({ ...options, store, isLong: true }, log)
+  const long = startRenderThread({ ...options, store, isLong: true }, logger)
   return {
     render: (question, checked, form) => {
       const workload = question.workload(checked)
@@ -81,11 +81,11 @@ function sharedAmong(threads: readonly RenderThread[]): {
   }
 }
 
-function startRenderThread(task: RenderThreadTask, log: Logger): RenderThread {
+function startRenderThread(task: RenderThreadTask, logger: Logger): RenderThread {
   const thread = new ThreadCalls<ToRender, TransferredAnswer | null>({
     module: moduleBeside(import.meta.url, 'render-thread'),
     task,
-    log,
+    logger,
     what: 'a thread that renders answers',
     isLate: task.isLate ?? false,
   })

@@ -11,7 +11,7 @@ const RESTART_MS = 1_000
 type ThreadOptions = {
   module: URL
   task: unknown
-  log: Logger
+  logger: Logger
   /** Name of the thread in the log: `a thread that renders answers`. */
   what: string
   /** Whether the thread is started by the first request: a process with very many services needs few of their threads. */
@@ -85,13 +85,13 @@ export class ThreadCalls<Request, Answer> {
   }
 
   #start(): Worker {
-    const { module, task, log, what } = this.#options
+    const { module, task, logger, what } = this.#options
     const worker = new Worker(module, {
       workerData: task,
       resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
     })
     worker.on('message', (message: FromThread<Answer>) => this.#onMessage(message))
-    worker.on('error', (error: Error) => log.error(error, `${what} failed`))
+    worker.on('error', (error: Error) => logger.error(error, `${what} failed`))
     worker.on('exit', () => this.#onExit())
     return worker
   }

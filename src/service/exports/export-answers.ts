@@ -32,7 +32,7 @@ type ExportRequest = { query: ExportQuery; format: ExportFormat; exchange: Excha
 /** Answers requests for exports: small ones are written to a file first, others are sent while they are read. */
 export class ExportAnswers {
   readonly #longReads: LongReads
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #running: RunningExports
   readonly #files: ExportFiles
   readonly #fileBytes: number
@@ -40,11 +40,11 @@ export class ExportAnswers {
 
   constructor(options: ExportAnswersOptions) {
     this.#longReads = options.longReads
-    this.#log = options.log
+    this.#logger = options.logger
     this.#running = new RunningExports(options)
     this.#files = new ExportFiles(options.fileLimits)
     this.#fileBytes = options.fileLimits.bytes
-    this.#noticeNoFile = countedNotice((message) => this.#log.warn(message))
+    this.#noticeNoFile = countedNotice((message) => this.#logger.warn(message))
   }
 
   /**
@@ -210,7 +210,7 @@ export class ExportAnswers {
     } catch (error) {
       if (response.writableFinished) return
       const { message } = (signal.aborted ? signal.reason : error) as Error
-      this.#log.warn(`an export to ${address} was cut off: ${message}`)
+      this.#logger.warn(`an export to ${address} was cut off: ${message}`)
     }
   }
 }

@@ -12,7 +12,7 @@ export type WalLimitOptions = {
   longReads: LongReads
   /** The store's WAL, if it has one. */
   storeWal?: StoreWal | undefined
-  log: Logger
+  logger: Logger
   /** Exports at a time. */
   slots: number
 }
@@ -35,13 +35,13 @@ export class WalLimit {
    */
   async refuseIfLong(isAnyRunning: boolean): Promise<void> {
     if (this.#walBytes() <= LONG_WAL_BYTES) return
-    const { longReads, log } = this.#options
+    const { longReads, logger } = this.#options
     const now = performance.now()
     if (!isAnyRunning && now - this.#shortenedAt >= SHORTEN_INTERVAL_MS) {
       this.#shortenedAt = now
       await longReads.shortenWal()
       if (this.#walBytes() <= LONG_WAL_BYTES) return
-      log.warn(
+      logger.warn(
         `the store's write-ahead log is ${megabytes(this.#walBytes())}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
       )
     }

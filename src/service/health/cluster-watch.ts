@@ -12,12 +12,12 @@ const WAIT_MS = 500
  * Checks the store's cluster for faults when the returned function is called, and adds their count to the metrics. The lines
  * that it resolves with are public; only the log names machines.
  */
-export function watchCluster(reader: Reader, log: Logger, metrics: Metrics): () => Promise<string[]> {
+export function watchCluster(reader: Reader, logger: Logger, metrics: Metrics): () => Promise<string[]> {
   let shown: string[] = []
   let logged = ''
   const say = (faults: string[], toOperator: string) => {
     shown = faults
-    if (toOperator !== logged && toOperator !== '') log.error(`cluster: ${toOperator}`)
+    if (toOperator !== logged && toOperator !== '') logger.error(`cluster: ${toOperator}`)
     logged = toOperator
   }
   const ask = throttled(async () => {

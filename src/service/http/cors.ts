@@ -11,7 +11,9 @@ const EXPOSED_HEADERS = [
   'Retry-After',
   'X-Block-Height',
   'X-Block-Timestamp',
+  'X-Missing-Blocks',
   'X-Request-Id',
+  'X-Since',
 ].join(', ')
 
 /** `*` for any origin, or the origins that are allowed. */

@@ -10,10 +10,10 @@ const DAMAGE_RETRY_S = 600
 export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
 
 /** @param onDamage called for each answer that a damaged store could not give */
-export function createExplainError(log: Logger, onDamage: () => void): ExplainError {
+export function createExplainError(logger: Logger, onDamage: () => void): ExplainError {
   // While a database is unreachable, every request fails.
-  const noteUnavailable = countedNotice((message) => log.warn(message))
-  const noteDamage = countedNotice((message) => log.error(message))
+  const noteUnavailable = countedNotice((message) => logger.warn(message))
+  const noteDamage = countedNotice((message) => logger.error(message))
   return (error, name) => {
     if (error instanceof ApiError) return error
     if (error instanceof StoreUnavailableError && error.isDamaged) {
@@ -25,7 +25,7 @@ export function createExplainError(log: Logger, onDamage: () => void): ExplainEr
       noteUnavailable(`store unavailable: ${error.message}`)
       return unavailable('the store is temporarily unavailable; try again')
     }
-    log.error({ err: error, ...name }, 'a request failed')
+    logger.error({ err: error, ...name }, 'a request failed')
     return internalError(Object.values(name)[0]!)
   }
 }

@@ -9,7 +9,7 @@ import { SeveralChainsError } from './one-chain.ts'
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */
   reader: LogReader
-  log: Logger
+  logger: Logger
   /** Aborted at the end: nothing fails any more. */
   signal: AbortSignal
   /** The failure has changed. */
@@ -50,7 +50,7 @@ export class CommitFailure {
 
   /** @param logged what the log says instead of the message, which is public */
   set(message: string, logged = message): void {
-    if (this.#message !== message) this.#options.log.error(`live ingestion: ${logged}`)
+    if (this.#message !== message) this.#options.logger.error(`live ingestion: ${logged}`)
     this.#message = message
     this.#options.onChange()
   }
@@ -58,7 +58,7 @@ export class CommitFailure {
   /** Something was committed, or may be. */
   clear(): void {
     if (this.#message === null) return
-    this.#options.log.info('live ingestion: resumed')
+    this.#options.logger.info('live ingestion: resumed')
     this.#message = null
     this.#options.onChange()
   }

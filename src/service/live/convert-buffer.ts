@@ -20,14 +20,14 @@ export async function convertBuffer(
   folder: string,
   writer: LogWriter,
   eventLog: string,
-  log: Logger,
+  logger: Logger,
 ): Promise<void> {
   if (!existsSync(folder)) return
   const files = oldFiles(folder)
-  if (files.length > 0) log.info(`moving the events in ${folder} to the event log ${eventLog}`)
+  if (files.length > 0) logger.info(`moving the events in ${folder} to the event log ${eventLog}`)
   let done: OldFile[] = []
   for (const file of files) {
-    if (!(await feed(file.paths[0]!, writer, log, file === files.at(-1)))) rename(file)
+    if (!(await feed(file.paths[0]!, writer, logger, file === files.at(-1)))) rename(file)
     done.push(file)
     // A block may go on in the next file.
     if (writer.isBlockOpen) continue
@@ -68,7 +68,7 @@ function oldFiles(folder: string): OldFile[] {
  *
  * @param isLast whether it is the file that was written to last: a killed process has left part of an event at its end
  */
-async function feed(path: string, writer: LogWriter, log: Logger, isLast: boolean): Promise<boolean> {
+async function feed(path: string, writer: LogWriter, logger: Logger, isLast: boolean): Promise<boolean> {
   writer.connected()
   const readPiece = async (offset: number): Promise<SegmentPiece> => {
     const bytes = await NODE_DISK.read(path, offset, PIECE_BYTES)
@@ -84,14 +84,14 @@ async function feed(path: string, writer: LogWriter, log: Logger, isLast: boolea
     }
     const isCut = frames.cutBytes > 0
     if (isCut && !isLast) {
-      log.warn(
+      logger.warn(
         `${path}: it ends within an event; those before it are moved to the event log, the file is kept as .damaged`,
       )
     }
     return !isCut || isLast
   } catch (error) {
     if (!isDamage(error) && !(error instanceof RefusedEventError)) throw error
-    log.warn(
+    logger.warn(
       `${path}: ${error.message}; the events before it are moved to the event log, the file is kept as .damaged`,
     )
     writer.dropOpenBlock()

@@ -10,18 +10,18 @@ type Span = { since: number; further: number; last: string }
 
 /** Logs the reasons for closed connections, at a limited rate, because attempts may repeat quickly. */
 export class FaultLog {
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #spans = new Map<ConnectionFault, Span>()
 
-  constructor(log: Logger) {
-    this.#log = log
+  constructor(logger: Logger) {
+    this.#logger = logger
   }
 
   add(fault: ConnectionFault, message: string): void {
     const span = this.#spans.get(fault)
     if (span === undefined) {
       this.#spans.set(fault, { since: performance.now(), further: 0, last: message })
-      this.#log.error(`live ingestion: ${message}`)
+      this.#logger.error(`live ingestion: ${message}`)
     } else {
       span.further++
       span.last = message
@@ -35,7 +35,7 @@ export class FaultLog {
       this.#spans.delete(fault)
       if (further === 0) continue
       const span = describeDuration((performance.now() - since) / 1_000)
-      this.#log.error(
+      this.#logger.error(
         `live ingestion: ${further} more connections closed in ${span} for the same reason (${fault}), the last: ${last}`,
       )
       this.#spans.set(fault, { since: performance.now(), further: 0, last })

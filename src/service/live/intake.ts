@@ -10,7 +10,7 @@ type IntakeOptions = {
   writer: LogWriter
   /** The greatest height of a whole block in the log; null if it has none. */
   height: bigint | null
-  log: Logger
+  logger: Logger
 }
 
 /** Who is told of the core. */
@@ -53,17 +53,17 @@ export const noIntake = (): IntakeState => ({
 export class Intake {
   readonly state: IntakeState = noIntake()
   readonly #writer: LogWriter
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #faultLog: FaultLog
   #socket: PairSocket | null = null
   /** The greatest height in the log, and that at the failure. */
   #loggedHeight: bigint | null
   #heightAtFailure: bigint | null = null
 
-  constructor({ writer, height, log }: IntakeOptions) {
+  constructor({ writer, height, logger }: IntakeOptions) {
     this.#writer = writer
-    this.#log = log
-    this.#faultLog = new FaultLog(log)
+    this.#logger = logger
+    this.#faultLog = new FaultLog(logger)
     this.#loggedHeight = height
   }
 
@@ -117,13 +117,13 @@ export class Intake {
   }
 
   #connected(peer: string): void {
-    this.#log.info(`core connected from ${peer}`)
+    this.#logger.info(`core connected from ${peer}`)
     this.state.coreConnected = true
     this.#writer.connected()
   }
 
   #disconnected(peer: string, reason: string): void {
-    this.#log.warn(`core at ${peer} disconnected: ${reason}`)
+    this.#logger.warn(`core at ${peer} disconnected: ${reason}`)
     this.state.coreConnected = false
   }
 

@@ -129,13 +129,13 @@ class Ingestion {
 
   constructor(receiver: Receiver | null, task: LiveTask, options: LiveOptions, listener: LiveListener) {
     const { forward, logs } = task
-    const { log, logLevel } = options
+    const { logger, logLevel } = options
     this.#reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
     this.#receiver = receiver
     this.#store = options.store
     this.#listener = listener
-    this.#notes = new StoreNotes(this.#reader.logs, task.reader, log)
-    this.#silentReceivers = new SilentReceivers(this.#reader.logs, log)
+    this.#notes = new StoreNotes(this.#reader.logs, task.reader, logger)
+    this.#silentReceivers = new SilentReceivers(this.#reader.logs, logger)
     this.#committer = new LogCommitter(
       this.#reader,
       { ...options, chain: task.chain },
@@ -153,7 +153,7 @@ class Ingestion {
     this.#forwarding =
       forward === null
         ? null
-        : startForwarding({ ...forward, logs: [...logs], logLevel }, log, (state) => {
+        : startForwarding({ ...forward, logs: [...logs], logLevel }, logger, (state) => {
             this.#forward = state
             this.#report()
           })

@@ -26,7 +26,7 @@ type LogBlocksOptions = {
   strict: boolean
   /** Heights whose gaps are accepted: ascending, without overlap. */
   accepted: readonly HeightRange[]
-  log: Logger
+  logger: Logger
 }
 
 type LogBlocksListener = {
@@ -204,7 +204,7 @@ export class LogBlocks {
     const height = this.#assembler.pendingHeight
     this.#beginAnew()
     if (height === null) return
-    this.#options.log.warn(`live ingestion: block ${height} cannot be read: ${message}`)
+    this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
     this.#reader.segments.cannotRead(segment, { from: height, to: height, reason: message })
     this.#isLeaving = this.#reader.segments.find(height) !== null
   }
@@ -214,7 +214,9 @@ export class LogBlocks {
     const from = this.#needed()
     this.#beginAnew()
     if (from === null) return
-    this.#options.log.warn(`live ingestion: ${segment.name} cannot be read from block ${from} on: ${message}`)
+    this.#options.logger.warn(
+      `live ingestion: ${segment.name} cannot be read from block ${from} on: ${message}`,
+    )
     this.#reader.segments.cannotRead(segment, { from, to: null, reason: message })
   }
 

@@ -32,7 +32,7 @@ export type CommitterOptions = {
   chain: string | null
   allowGap: boolean
   strict: boolean
-  log: Logger
+  logger: Logger
   signal: AbortSignal
 }
 
@@ -70,8 +70,8 @@ export class LogCommitter {
     this.#reader = reader
     this.#options = options
     this.#listener = listener
-    const { log, signal } = options
-    this.#failure = new CommitFailure({ reader, log, signal, onChange: () => listener.onChange() })
+    const { logger, signal } = options
+    this.#failure = new CommitFailure({ reader, logger, signal, onChange: () => listener.onChange() })
     this.#wait = new LogWait(reader)
   }
 
@@ -125,14 +125,14 @@ export class LogCommitter {
 
   /** Makes the store, or brings it up to date, unless another process is its writer, which has done so. */
   async #prepareStore(): Promise<void> {
-    const { store, log, signal } = this.#options
+    const { store, logger, signal } = this.#options
     let writer: Writer | null = null
     try {
       writer = await store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
       this.#opened(await writer.coverage())
     } catch (error) {
       if (!(error instanceof StoreLockedError)) throw error
-      log.warn(`${error.message}; standing by`)
+      logger.warn(`${error.message}; standing by`)
       this.#opened(await readStore(store, readCoverage))
     } finally {
       await writer?.close()
@@ -270,5 +270,5 @@ export class LogCommitter {
     }
   }
 
-  readonly #warn = (message: string) => this.#options.log.warn(message)
+  readonly #warn = (message: string) => this.#options.logger.warn(message)
 }

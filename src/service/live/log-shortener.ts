@@ -16,7 +16,7 @@ type LogShortenerOptions = {
   isKeepSet: boolean
   /** Whether a store was among the readers of an earlier process. */
   hadRequiredReader: boolean
-  log: Logger
+  logger: Logger
 }
 
 /**
@@ -54,7 +54,7 @@ export class LogShortener {
       this.#restoreReaders()
       this.#shorten(false)
     } catch (error) {
-      this.#options.log.warn(`the event log cannot be shortened: ${(error as Error).message}`)
+      this.#options.logger.warn(`the event log cannot be shortened: ${(error as Error).message}`)
     }
   }
 
@@ -76,16 +76,16 @@ export class LogShortener {
 
   /** If the readers' folder was deleted, makes it again, with what they last said: no more than is true. */
   #restoreReaders(): void {
-    const { folder, log } = this.#options
+    const { folder, logger } = this.#options
     if (!remakeReadersFolder(folder)) return
-    log.warn(
+    logger.warn(
       `${folder}: the folder of the readers was deleted; it is there again, with what is known of them`,
     )
     for (const reader of this.#readers) {
       // One that runs may have been faster.
       if (readReader(NODE_DISK, folder, reader.name) !== null) continue
       writeReader(NODE_DISK, folder, { ...reader, isClean: false }).catch((error: Error) => {
-        log.warn(`the event log has forgotten its reader ${reader.name}: ${error.message}`)
+        logger.warn(`the event log has forgotten its reader ${reader.name}: ${error.message}`)
       })
     }
   }

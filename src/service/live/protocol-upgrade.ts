@@ -13,7 +13,7 @@ export const LONG_WAIT_MS = 10_000
 type ProtocolUpgradeOptions = {
   /** Folder of the event log. */
   folder: string
-  log: Logger
+  logger: Logger
   /** Its head names the upgrade until a later block has ended, also in a later process: the core announces it once. */
   writer: LogWriter
   /** The greatest height of a whole block in the log; null if it has none. */
@@ -75,7 +75,7 @@ export class ProtocolUpgrade {
     // The core that says so is the one that is connected.
     this.#mustRepeat = false
     this.#pending = { height, since: Date.now(), isAnswered: false }
-    this.#options.log.info(
+    this.#options.logger.info(
       `protocol upgrade after block ${height}: the core makes no more blocks until it is answered`,
     )
     this.#answerIfReady()
@@ -85,7 +85,7 @@ export class ProtocolUpgrade {
   /** A block has begun: one after the upgrade ends it. */
   begun(height: bigint): void {
     if (this.#pending === null || height <= this.#pending.height) return
-    this.#options.log.info(
+    this.#options.logger.info(
       `protocol upgrade after block ${this.#pending.height}: over, block ${height} has begun`,
     )
     this.#pending = null
@@ -110,13 +110,13 @@ export class ProtocolUpgrade {
     const state = this.readState()
     if (state === null) return
     if (this.#pending?.isAnswered === true && this.#mustRepeat && this.#send()) {
-      this.#options.log.info(
+      this.#options.logger.info(
         `protocol upgrade after block ${state.height}: the core is answered again on its new connection`,
       )
     }
     if (state.waitsFor === null || this.#isNamed || Date.now() - state.since < LONG_WAIT_MS) return
     this.#isNamed = true
-    this.#options.log.warn(describeWait(state))
+    this.#options.logger.warn(describeWait(state))
   }
 
   #waitsFor(height: bigint): 'block' | 'receiver' | null {
@@ -141,7 +141,7 @@ export class ProtocolUpgrade {
     if (pending === null || pending.isAnswered || this.#waitsFor(pending.height) !== null) return
     pending.isAnswered = true
     const sent = this.#send() ? 'the core is answered' : 'the core is answered once it connects'
-    this.#options.log.info(
+    this.#options.logger.info(
       `protocol upgrade after block ${pending.height}: all blocks are in the event log, ${sent}`,
     )
     this.#listener.onChange()

@@ -77,7 +77,7 @@ type ReceiverListener = {
 export class LogReceiver implements Receiver {
   port = 0
   readonly #task: ReceiverTask
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #listener: ReceiverListener
   readonly #disk = NODE_DISK
   readonly #locked: LockedLog
@@ -92,7 +92,7 @@ export class LogReceiver implements Receiver {
    *
    * @throws the error of listening (EADDRINUSE, ...), and one of {@link logFault} for a log that cannot be written.
    */
-  static async open(task: ReceiverTask, log: Logger, listener: ReceiverListener): Promise<Receiver> {
+  static async open(task: ReceiverTask, logger: Logger, listener: ReceiverListener): Promise<Receiver> {
     const { eventLog, keep } = task
     const hadReadersFolder = existsSync(readersFolder(eventLog))
     const unlock = takeLogFolder(eventLog)
@@ -105,9 +105,9 @@ export class LogReceiver implements Receiver {
       keep: keep ?? DEFAULT_KEEP,
       isKeepSet: !isForgotten && keep !== null,
       hadRequiredReader: !isForgotten && earlier?.hadRequiredReader === true,
-      log,
+      logger,
     })
-    const receiver = new LogReceiver(task, log, listener, { unlock, earlier, shortener })
+    const receiver = new LogReceiver(task, logger, listener, { unlock, earlier, shortener })
     try {
       await receiver.#start()
       return receiver
@@ -117,9 +117,9 @@ export class LogReceiver implements Receiver {
     }
   }
 
-  private constructor(task: ReceiverTask, log: Logger, listener: ReceiverListener, locked: LockedLog) {
+  private constructor(task: ReceiverTask, logger: Logger, listener: ReceiverListener, locked: LockedLog) {
     this.#task = task
-    this.#log = log
+    this.#logger = logger
     this.#listener = listener
     this.#locked = locked
   }
@@ -131,7 +131,7 @@ export class LogReceiver implements Receiver {
   async stop(): Promise<void> {
     const { writer, intake } = this.#parts!
     if (writer.fault !== null) {
-      this.#log.warn(
+      this.#logger.warn(
         'the receiver ends once the event log can be written: killed before that, it loses events of the core',
       )
     }
@@ -148,10 +148,10 @@ export class LogReceiver implements Receiver {
     const writer = await this.#openLog(isIntact(earlier))
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
-    const log = this.#log
-    const intake = new Intake({ writer, height, log })
+    const logger = this.#logger
+    const intake = new Intake({ writer, height, logger })
     const upgrade = new ProtocolUpgrade(
-      { folder: eventLog, log, writer, height, earlier: earlier?.upgrade ?? null },
+      { folder: eventLog, logger, writer, height, earlier: earlier?.upgrade ?? null },
       { send: (message) => intake.send(message), onChange },
     )
     this.#parts = { writer, upgrade, intake }
@@ -177,7 +177,7 @@ export class LogReceiver implements Receiver {
           pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
           segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
           isIntact,
-          log: this.#log,
+          logger: this.#logger,
         },
         {
           onHead: (head) => {
@@ -200,7 +200,7 @@ export class LogReceiver implements Receiver {
         registerForwarder(reader, forwarder.name, forwarder.repeatBytes)
         reader.close()
       }
-      if (buffer !== null) await convertBuffer(buffer, writer, eventLog, this.#log)
+      if (buffer !== null) await convertBuffer(buffer, writer, eventLog, this.#logger)
       return writer
     } catch (error) {
       if (!(error instanceof OtherLogChainError || error instanceof NewerLogError)) throw error

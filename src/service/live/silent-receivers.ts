@@ -6,13 +6,13 @@ import { silenceOf } from './logs-state.ts'
 /** The receivers of which nothing is heard. One that runs is enough: a block is taken from any log. */
 export class SilentReceivers {
   readonly #logs: readonly LogSource[]
-  readonly #log: Logger
+  readonly #logger: Logger
   /** The logs of which it was said that their receivers are silent. */
   readonly #named = new Set<string>()
 
-  constructor(logs: readonly LogSource[], log: Logger) {
+  constructor(logs: readonly LogSource[], logger: Logger) {
     this.#logs = logs
-    this.#log = log
+    this.#logger = logger
   }
 
   /** Why nothing is heard of any receiver; null while one goes on. */
@@ -30,7 +30,7 @@ export class SilentReceivers {
       if (silence === null) this.#named.delete(log.name)
       else if (!this.#named.has(log.name)) {
         this.#named.add(log.name)
-        this.#log.warn(`${log.name}: ${silence}; blocks are taken from the other logs`)
+        this.#logger.warn(`${log.name}: ${silence}; blocks are taken from the other logs`)
       }
     }
   }

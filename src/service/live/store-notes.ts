@@ -9,7 +9,7 @@ import { readReader, writeReader } from '#core/log/reader-files'
 export class StoreNotes {
   readonly #logs: readonly LogSource[]
   readonly #reader: string
-  readonly #log: Logger
+  readonly #logger: Logger
   #store: { height: bigint | null; time: bigint | null } = { height: null, time: null }
   /** The logs that could not be told: their receiver may never have run. */
   readonly #untold = new Set<string>()
@@ -17,10 +17,10 @@ export class StoreNotes {
   readonly #unwritable = new Set<string>()
 
   /** @param reader the name of the store among the readers of the logs */
-  constructor(logs: readonly LogSource[], reader: string, log: Logger) {
+  constructor(logs: readonly LogSource[], reader: string, logger: Logger) {
     this.#logs = logs
     this.#reader = reader
-    this.#log = log
+    this.#logger = logger
   }
 
   /** The store has no blocks yet, as far as is known: logs that do not know it are told so. */
@@ -49,7 +49,7 @@ export class StoreNotes {
         // There is no log yet.
         if (error.code === 'ENOENT' || this.#unwritable.has(name)) return
         this.#unwritable.add(name)
-        this.#log.warn(
+        this.#logger.warn(
           `the event log cannot note how far the store is, and may delete blocks that it needs: ${error.message}`,
         )
       })

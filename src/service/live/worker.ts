@@ -65,7 +65,7 @@ port.on('message', (message: ToWorker) => {
   begun.resolve()
 })
 
-const log = createLogger(logLevel)
+const logger = createLogger(logLevel)
 const store = await findStore(task.store)
 await store.load?.()
 post({ type: 'running' })
@@ -91,7 +91,7 @@ async function openWriter(): Promise<Writer | null> {
     try {
       return await store.openWriter({
         signal,
-        onNotice: (message) => log.warn(message),
+        onNotice: (message) => logger.warn(message),
         onStandby,
       })
     } catch (error) {
@@ -111,7 +111,7 @@ async function ingestNamedFiles(): Promise<void> {
     const { report, failure } = await ingestFiles({
       input,
       writer,
-      log,
+      logger,
       allowGap,
       strict,
       signal,
@@ -127,7 +127,7 @@ async function ingestNamedFiles(): Promise<void> {
     reportRead()
     // Missing history is no reason to stop.
     const isOnlyHistory = failure instanceof MissingHistoryError
-    if (isOnlyHistory) log.warn(failure.message)
+    if (isOnlyHistory) logger.warn(failure.message)
     ended = { type: 'ended', report, failure: isOnlyHistory ? null : (failure?.message ?? null) }
   } finally {
     await writer.close()
@@ -137,10 +137,10 @@ async function ingestNamedFiles(): Promise<void> {
 }
 
 function startLive(live: LiveTask): Promise<LiveIngestion> {
-  const leftOut = leftOutLogger(log)
+  const leftOut = leftOutLogger(logger)
   return startLiveIngestion(
     live,
-    { store, log, logLevel, allowGap, strict, signal },
+    { store, logger, logLevel, allowGap, strict, signal },
     {
       onStandby,
       onState: (state) => post({ type: 'live', state }),
@@ -169,7 +169,7 @@ try {
   const keepUp = async (keep: bigint) => {
     await begun.promise
     const onAttempt = (hasFailed: boolean) => post({ type: 'pruned', hasFailed })
-    await keepPruned({ store, keep, log, signal, onAttempt })
+    await keepPruned({ store, keep, logger, signal, onAttempt })
   }
   await Promise.all([ingestEvents(), keep === null ? null : keepUp(keep)])
 } catch (error) {

@@ -124,6 +124,11 @@ export const REPORT_REFUSALS = {
   '5XX': refusedAnswer('The store is empty or temporarily unavailable, or an internal error.'),
 }
 
+/** The same, with examples of the faults that the filters of a list can have. */
+export function refusalsOfFilters(list: Resource): object {
+  return { 400: errorAnswer(400, Object.entries(errorsOf(list, 'list'))), ...REPORT_REFUSALS }
+}
+
 /** Examples of faults in a request for a page. */
 const FAULTS_OF_PAGES = {
   malformed: malformedRequest(

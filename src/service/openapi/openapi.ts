@@ -37,10 +37,7 @@ export function openApiDocument(version: string): object {
     ],
     paths: {
       ...Object.fromEntries(
-        QUESTIONS.map((question) => [
-          question.path.replace(':marketId', '{marketId}'),
-          questionOperation(question),
-        ]),
+        QUESTIONS.map((question) => [question.path.replace(/:(\w+)$/, '{$1}'), questionOperation(question)]),
       ),
       ...Object.fromEntries(RESOURCES.map((list) => [streamPath(list), streamOperation(list)])),
       [streamPath(marketSummaries)]: summaryStreamOperation(),

@@ -2,9 +2,15 @@ import { type Resource, wordsOf } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { JSON_TYPE } from '../http/exchange.ts'
 import { named, pageSchema, reference, typeNameOf } from '../questions/node-schemas.ts'
-import { byName, PATH_MARKET_ID } from '../questions/parameters.ts'
+import { byName, pathParameterOf } from '../questions/parameters.ts'
 import type { JsonSchema, Question, Report } from '../questions/question.ts'
-import { COMMON_HEADERS, errorAnswers, headersOf, REPORT_REFUSALS } from './openapi-answers.ts'
+import {
+  COMMON_HEADERS,
+  errorAnswers,
+  headersOf,
+  REPORT_REFUSALS,
+  refusalsOfFilters,
+} from './openapi-answers.ts'
 import { describedParameter, queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
@@ -14,6 +20,7 @@ export function questionOperation({ path, parameters, description }: Question): 
     'list' in description ? pageOf(description.list) : reportOf(description)
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   const asFile = fileDescriptionOf(description)
+  const ofPath = pathParameterOf(path)
   return operation(
     {
       operationId,
@@ -22,9 +29,7 @@ export function questionOperation({ path, parameters, description }: Question): 
       tags: ['market data'],
     },
     [
-      ...(path.includes(':marketId')
-        ? [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }]
-        : []),
+      ...(ofPath === null ? [] : [{ ...describedParameter(ofPath), in: 'path', required: true }]),
       ...queryParameters(byName(parameters)),
     ],
     {
@@ -49,14 +54,12 @@ function fileDescriptionOf(description: Question['description']): string | null 
     : null
 }
 
-/** A body, with names for its own type and for that of its one field, by default after the field. */
+/** A body, with names for its own type and for that of its first field, by default after this field. */
 function namedBody(body: JsonSchema, answerName?: string): JsonSchema {
-  const [[name, schema], ...others] = Object.entries(body.properties ?? {}) as [[string, JsonSchema]]
-  if (others.length > 0) throw new TypeError('the body of an answer has one field')
+  const [[name, schema]] = Object.entries(body.properties ?? {}) as [[string, JsonSchema]]
   const typeName = typeNameOf(answerName ?? name)
-  const properties =
-    schema.type === 'object' ? { [name]: { title: typeName, ...schema } } : { [name]: schema }
-  return named(`${typeName}Answer`, { ...body, properties })
+  const first = schema.type === 'object' ? { title: typeName, ...schema } : schema
+  return named(`${typeName}Answer`, { ...body, properties: { ...body.properties, [name]: first } })
 }
 
 function pageOf(list: Resource) {
@@ -67,5 +70,10 @@ function pageOf(list: Resource) {
 }
 
 function reportOf(report: Report) {
-  return { name: undefined, ...report, refusals: REPORT_REFUSALS }
+  const { filtersOf } = report
+  return {
+    name: undefined,
+    ...report,
+    refusals: filtersOf === undefined ? REPORT_REFUSALS : refusalsOfFilters(filtersOf),
+  }
 }

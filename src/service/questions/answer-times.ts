@@ -7,6 +7,7 @@ const TIMES_OF_REPORTS: Readonly<Record<string, Iterable<string>>> = {
   getFundingPeriodDataPointSeries: ['from', 'to', 'start'],
   getFundingRates: ['start'],
   getFundingEstimate: timeNamesOf(fundingEstimate.fields),
+  getPartyFunding: ['start', 'end'],
   getPositionFunding: ['firstEnd', 'lastEnd', 'completeFrom', 'end'],
 }
 

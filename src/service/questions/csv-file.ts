@@ -1,8 +1,10 @@
+import type { Missing } from '#core/domain/missing'
 import type { StoreVersion } from '#core/store/changes'
 import type { StoreHead } from '#core/store/pages/page'
 import type { CellValue, ExportColumn } from '../formats/columns.ts'
 import { csvWriter } from '../formats/text-formats.ts'
 import { invalidPagination } from '../http/errors.ts'
+import { missingHeaders } from './missing-rows.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { byName, type Parameter, type ParameterValues, TIMES_PARAMETER } from './parameters.ts'
 import { type Question, type RenderedBody, renderedBody } from './question.ts'
@@ -49,14 +51,16 @@ export function fileAnswer(
   { name, times }: FileOptions & { name: string },
   columns: readonly FileColumn[],
   { rows, more }: { rows: readonly (readonly CellValue[])[]; more: boolean },
-  { storeHead, version }: { storeHead: StoreHead; version: StoreVersion | null },
+  answer: { storeHead: StoreHead; version: StoreVersion | null } & Partial<Missing>,
 ): RenderedBody {
+  const { storeHead, version, missing, since } = answer
   if (more) {
     const refusal =
       'the answer has more rows than a CSV file may have: select a market or a shorter range, or page through the JSON'
     return { ...renderedBody({}, storeHead, null), refusal }
   }
+  const headers = missing === undefined ? {} : missingHeaders({ missing, since: since ?? null })
   const { head, line } = csvWriter(columns, times)
   const text = [head, ...rows.map(line)].map((one) => `${one}\r\n`).join('')
-  return { ...renderedBody(Buffer.from(text), storeHead, version), file: `${name}.csv` }
+  return { ...renderedBody(Buffer.from(text), storeHead, version), file: { name: `${name}.csv`, headers } }
 }

@@ -14,7 +14,7 @@ import {
   missingMarketId,
   missingPartyIds,
 } from '../http/errors.ts'
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
+import { DEFAULT_PAGE_SIZE, PARAMETER_TYPES, type SizeType } from './parameter-types.ts'
 import { dateRangeOf, type ParameterValues } from './parameters.ts'
 
 /** The checked request for a page, without its resource, which cannot be sent between threads. */
@@ -106,6 +106,15 @@ export function marketIdOfPath(marketId: string | null): string {
   return checkedId('marketId', marketId)
 }
 
+/**
+ * The party that a path names.
+ *
+ * @throws {ApiError} 400 for an id that is missing or malformed.
+ */
+export function partyIdOfPath(partyId: string | null): string {
+  return checkedId('partyId', partyId ?? '')
+}
+
 /** An id in lower case; a name is unchanged. @throws {ApiError} 400 if it is malformed. */
 export function checkedId(name: keyof typeof IDS, id: string): string {
   const { pattern, refusal } = IDS[name]
@@ -135,10 +144,10 @@ function paginationOf(resource: Resource, selection: Selection, values: Paramete
 export function pageSize(
   name: string,
   size: bigint | undefined,
-  { allowed }: { allowed: string } = PARAMETER_TYPES.pageSize,
+  { allowed, maximum }: SizeType = PARAMETER_TYPES.pageSize,
 ): number {
   if (size === undefined) return DEFAULT_PAGE_SIZE
-  if (size < 1n || size > BigInt(MAX_PAGE_SIZE)) {
+  if (size < 1n || size > BigInt(maximum)) {
     throw invalidPagination(`${name} must be ${allowed}, not ${size}`)
   }
   return Number(size)

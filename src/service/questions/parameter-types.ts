@@ -1,8 +1,10 @@
+import { CALENDAR_SPANS } from '#core/domain/calendar'
 import { ASSET_ID, MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/domain/integers'
 import { INTERVALS } from '#core/domain/intervals'
 import { DAY, readTime } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
+import { LEADER_ORDERS } from '#core/store/queries/funding-leaders'
 import { EXPORT_TYPES, TIMES_FORMS } from '../formats/export-bytes.ts'
 
 /** Rows of a page: maximum and default. */
@@ -28,6 +30,7 @@ const SOURCES_BY_TEXT = new Map<string, bigint>([
 
 /** Buckets of a series: maximum and default. */
 const MAX_BUCKETS = 2_000n
+const MAX_LEADERS = 1_000
 export const DEFAULT_BUCKETS = 500n
 
 /** Seconds between two events of a market's state, at most. */
@@ -76,17 +79,21 @@ function textLike(pattern: RegExp): ParameterType {
   return { parse: (text) => text, allowed: 'any text', schema: { type: 'string', pattern: pattern.source } }
 }
 
+/** The type of a number of rows, and the greatest one. */
+export type SizeType = ParameterType & { maximum: number }
+
 /** A number of rows. Any int32 parses: its range is checked if it counts, with a separate error (page-request.ts). */
-function sizeFrom(minimum: number): ParameterType {
+function sizeFrom(minimum: number, maximum = MAX_PAGE_SIZE): SizeType {
   return {
     parse: (value) => parseInteger(value, SIGNED, MIN_INT32, MAX_INT32),
-    allowed: `an integer from ${minimum} to ${MAX_PAGE_SIZE}`,
+    maximum,
+    allowed: `an integer from ${minimum} to ${maximum}`,
     schema: {
       type: 'integer',
       format: 'int32',
       // Without a default, which some generated clients send: that it is given says which page is meant.
       minimum,
-      maximum: MAX_PAGE_SIZE,
+      maximum,
     },
   }
 }
@@ -102,6 +109,7 @@ export const PARAMETER_TYPES = {
   pageSize: sizeFrom(1),
   /** Of a part that comes with totals, which may be all that is wanted. */
   partSize: sizeFrom(0),
+  leaders: sizeFrom(1, MAX_LEADERS),
   timestamp: {
     parse: (value) => parseInteger(value, SIGNED, MIN_INT64, MAX_INT64),
     allowed: `an integer from ${MIN_INT64} to ${MAX_INT64} (Unix nanoseconds)`,
@@ -137,6 +145,8 @@ export const PARAMETER_TYPES = {
   /** A boolean that has an effect only if it is true. */
   flag: { ...oneOfTexts(BOOLEANS), schema: { type: 'boolean' } },
   rateInterval: oneOfTexts(themselves(RATE_INTERVALS.keys()), '1d'),
+  leaderOrder: oneOfTexts(themselves(LEADER_ORDERS), LEADER_ORDERS[0]),
+  calendarSpan: oneOfTexts(themselves([...CALENDAR_SPANS, 'all']), 'all'),
   source: oneOfTexts(SOURCES_BY_TEXT, SOURCES[0]),
   exportFormat: oneOfTexts(themselves(Object.keys(EXPORT_TYPES))),
   fileFormat: oneOfTexts(themselves(['csv'])),

@@ -107,6 +107,18 @@ export const PATH_MARKET_ID: Parameter = {
   description: 'The market id: 64 hex digits, in either case.',
 }
 
+/** The party id of a question that needs one, in the path. */
+const PATH_PARTY_ID: Parameter = {
+  name: 'partyId',
+  type: TYPES.partyId,
+  description: 'The party id: 64 hex digits, in either case, or `network`.',
+}
+
+/** The parameter that is the last part of a path; null if that is fixed. */
+export function pathParameterOf(path: string): Parameter | null {
+  return [PATH_MARKET_ID, PATH_PARTY_ID].find(({ name }) => path.endsWith(`/:${name}`)) ?? null
+}
+
 /** Asks for all rows in a format instead of a page. */
 export const FORMAT_PARAMETER: Parameter = {
   name: 'format',

@@ -19,9 +19,12 @@ export type RenderedBody = {
   version: StoreVersion | null
   /** Why the request is refused: only the store could tell. */
   refusal?: string
-  /** The name of the file that the body is, as CSV; none for JSON. */
-  file?: string
+  /** The file that the body is, as CSV; none for JSON. */
+  file?: AnswerFile
 }
+
+/** An answer as a file: its name, and the headers that say what JSON has in further fields. */
+export type AnswerFile = { name: string; headers: Readonly<Record<string, string>> }
 
 /** What a body is rendered from and how. */
 type Rendering = {
@@ -77,10 +80,13 @@ export type Report = {
   name?: string
   summary: string
   /**
-   * The schema of the body: an object with one field, after which the client names its method and its answer. A schema
-   * with a `title` is a type of the client, and a component of the OpenAPI document if it is an object (`named`).
+   * The schema of the body: an object, after whose first field the client names its method. The method gives the value of
+   * that field if there is no other, else the whole body. A schema with a `title` is a type of the client, and a component
+   * of the OpenAPI document if it is an object (`named`).
    */
   body: JsonSchema
+  /** The list whose filters it takes, with the same errors; some of them may be needed. */
+  filtersOf?: Resource
   /** Two parameters of which one may be given. */
   alternatives?: readonly [string, string]
 }

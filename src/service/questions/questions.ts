@@ -2,9 +2,12 @@ import { RESOURCES } from '#core/resources/resources'
 import { auctionsQuestion } from './auctions.ts'
 import { coverageQuestion } from './coverage.ts'
 import { fundingEstimateQuestion } from './funding-estimate.ts'
+import { fundingLeadersQuestion } from './funding-leaders.ts'
 import { fundingRatesQuestion } from './funding-rates.ts'
+import { liquidityStandingQuestion } from './liquidity-standing.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
 import { pageQuestion } from './page.ts'
+import { partyFundingQuestion } from './party-funding.ts'
 import { positionFundingQuestion } from './position-funding.ts'
 import type { Question } from './question.ts'
 import { seriesQuestion } from './series.ts'
@@ -16,7 +19,10 @@ export const QUESTIONS: readonly Question[] = [
   coverageQuestion,
   fundingEstimateQuestion,
   positionFundingQuestion,
+  partyFundingQuestion,
+  fundingLeadersQuestion,
   fundingRatesQuestion,
   seriesQuestion,
   auctionsQuestion,
+  liquidityStandingQuestion,
 ]

@@ -31,12 +31,12 @@ export type Answering = {
 }
 
 /** Opens the store for reading, and answers. */
-export async function startAnswering(settings: ServeSettings, log: Logger): Promise<Answering> {
+export async function startAnswering(settings: ServeSettings, logger: Logger): Promise<Answering> {
   const store = await findStore(settings.store)
-  const reader = await openOrAwaitReader(settings, (message) => log.warn(message))
-  const reading = new StoreReading(store, reader, settings, log)
+  const reader = await openOrAwaitReader(settings, (message) => logger.warn(message))
+  const reading = new StoreReading(store, reader, settings, logger)
   try {
-    return await startServers(store, reading, settings, log)
+    return await startServers(store, reading, settings, logger)
   } catch (error) {
     await reading.close()
     throw error
@@ -49,12 +49,15 @@ class StoreReading {
   readonly renderer: Renderer
   readonly longReads: LongReads
 
-  constructor(store: Store, reader: Reader, settings: ServeSettings, log: Logger) {
+  constructor(store: Store, reader: Reader, settings: ServeSettings, logger: Logger) {
     this.reader = reader
     if (store.isEmbedded) {
       const isReadOnly = isReader(settings)
-      this.renderer = startRenderThreads(store.name, log, { isReadOnly, speaksGrpc: settings.grpc !== null })
-      this.longReads = startLongReads(store.name, log, { isReadOnly })
+      this.renderer = startRenderThreads(store.name, logger, {
+        isReadOnly,
+        speaksGrpc: settings.grpc !== null,
+      })
+      this.longReads = startLongReads(store.name, logger, { isReadOnly })
     } else {
       this.renderer = rendererOf(reader)
       this.longReads = longReadsOf(reader)
@@ -77,7 +80,7 @@ async function startServers(
   store: Store,
   reading: StoreReading,
   settings: ServeSettings,
-  log: Logger,
+  logger: Logger,
 ): Promise<Answering> {
   const { reader, renderer, longReads } = reading
   const ingestion = new ReportedIngestion({
@@ -90,7 +93,7 @@ async function startServers(
     reader,
     renderer,
     longReads,
-    log,
+    logger,
     ingestion,
     corsOrigins: settings.corsOrigin,
     rateLimit: settings.rateLimit,
@@ -105,7 +108,7 @@ async function startServers(
   const grpc = await createGrpc(app, reader, ingestion, settings)
   let url: string
   try {
-    if (grpc !== null) log.info(`serving gRPC on ${await listen(grpc, settings.grpc!, '--grpc')}`)
+    if (grpc !== null) logger.info(`serving gRPC on ${await listen(grpc, settings.grpc!, '--grpc')}`)
     url = `http://${await listen(app, settings, '--port')}`
   } catch (error) {
     await grpc?.close(0)

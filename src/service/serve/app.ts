@@ -50,7 +50,7 @@ export type AppOptions = {
   renderer: Renderer
   /** Reads for streams and exports, of the same store. */
   longReads: LongReads
-  log: Logger
+  logger: Logger
   ingestion: IngestionState
   corsOrigins: CorsOrigins
   /** Requests a second from one address; null for no limit. */
@@ -92,11 +92,11 @@ export type App = {
 
 /** Puts the parts of a service together. Nothing listens yet; the reader, renderer and log stay their owner's to close. */
 export function createApp(options: AppOptions): App {
-  const { reader, renderer, longReads, log } = options
+  const { reader, renderer, longReads, logger } = options
   const limits = { ...LIMITS, ...options.limits }
   const health: StoreHealth = { isDamaged: false }
   const metrics = createMetrics()
-  const clusterFaults = watchCluster(reader, log, metrics)
+  const clusterFaults = watchCluster(reader, logger, metrics)
   addServiceMetrics(metrics, options, health)
 
   const clients = createClients(options, limits)
@@ -107,7 +107,7 @@ export function createApp(options: AppOptions): App {
     longReads,
     // A store without a WAL is that of a database server.
     slots: reader.wal === undefined ? limits.serverExports : limits.exports,
-    log,
+    logger,
     account: clients.account,
     storeWal: reader.wal,
     leastPace: limits.exportPace,
@@ -121,7 +121,7 @@ export function createApp(options: AppOptions): App {
     unsentBytes: clients.unsentBytes,
     metrics,
     limits,
-    log,
+    logger,
     account: clients.account,
   })
   const routes = [
@@ -132,7 +132,7 @@ export function createApp(options: AppOptions): App {
     ...serviceRoutes({ ...options, metrics, storeName: options.storeName, health, clusterFaults }),
   ]
 
-  const explainError = createExplainError(log, () => {
+  const explainError = createExplainError(logger, () => {
     health.isDamaged = true
   })
   const shared: App['shared'] = { answers, ...clients, explainError, health, known: { storeHead: null } }
@@ -179,11 +179,11 @@ function addServiceMetrics(
 /** What counts the connections, requests and memory of clients, by address. */
 type Clients = Pick<App['shared'], 'account' | 'connections' | 'unsentBytes' | 'countRequest'>
 
-function createClients({ log, rateLimit, trustProxy }: AppOptions, limits: Limits): Clients {
+function createClients({ logger, rateLimit, trustProxy }: AppOptions, limits: Limits): Clients {
   const unsentBytes = new UnsentBytes()
   const account = new Account((address) => {
     if (trustProxy) return
-    log.warn(
+    logger.warn(
       `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
     )
   })

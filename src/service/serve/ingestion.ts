@@ -35,11 +35,11 @@ type Ingestion = {
  */
 export function startIngestion(
   settings: ServeSettings,
-  log: Logger,
+  logger: Logger,
   notify: (report: IngestionMessage) => void,
 ): Ingestion {
   const { store, listen, follow, paths, keep, allowGap, strict, logLevel } = settings
-  const progress = new IngestionProgress(settings, log, notify)
+  const progress = new IngestionProgress(settings, logger, notify)
   const promises = progress.promises()
   if (isReader(settings)) return { ...promises, begin: () => {}, stop: async () => {} }
   const live = listen === null && follow.length === 0 ? null : liveTaskOf(settings)
@@ -51,7 +51,7 @@ export function startIngestion(
 class IngestionProgress implements IngestionListener {
   readonly #listen: ServeSettings['listen']
   readonly #follow: readonly string[]
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #notify: (report: IngestionMessage) => void
   readonly #ingested = Promise.withResolvers<boolean>()
   readonly #listening = Promise.withResolvers<void>()
@@ -61,12 +61,12 @@ class IngestionProgress implements IngestionListener {
 
   constructor(
     { listen, follow, paths }: ServeSettings,
-    log: Logger,
+    logger: Logger,
     notify: (report: IngestionMessage) => void,
   ) {
     this.#listen = listen
     this.#follow = follow
-    this.#log = log
+    this.#logger = logger
     this.#notify = notify
     this.#isStarted = listen === null
     if (paths.length === 0) this.#ingested.resolve(true)
@@ -84,8 +84,9 @@ class IngestionProgress implements IngestionListener {
   onMessage(message: WorkerMessage): void {
     this.#notify(message)
     if (message.type === 'listening') {
-      if (message.port !== null) this.#log.info(`waiting for a core on ${this.#listen!.host}:${message.port}`)
-      else this.#log.info(`following the event logs ${this.#follow.join(', ')}`)
+      if (message.port !== null)
+        this.#logger.info(`waiting for a core on ${this.#listen!.host}:${message.port}`)
+      else this.#logger.info(`following the event logs ${this.#follow.join(', ')}`)
       this.#isStarted = true
       this.#listening.resolve()
     } else if (message.type === 'refused') {
@@ -104,7 +105,7 @@ class IngestionProgress implements IngestionListener {
   }
 
   #succeed({ blocks, heldBlocks, height }: IngestionReport): void {
-    this.#log.info(
+    this.#logger.info(
       `ingestion ended: ${blocks} blocks ingested, ${heldBlocks} skipped, up to block ${height ?? 'none'}`,
     )
     this.#ingested.resolve(true)
@@ -112,7 +113,7 @@ class IngestionProgress implements IngestionListener {
 
   #fail(message: string): void {
     this.#notify({ type: 'failed', message })
-    this.#log.error(`ingestion stopped: ${message}`)
+    this.#logger.error(`ingestion stopped: ${message}`)
     this.#ingested.resolve(false)
   }
 }

@@ -23,14 +23,14 @@ type ServiceRoutesOptions = {
   /** What answers have found out about the store. */
   health: StoreHealth
   clusterFaults: () => Promise<string[]>
-  log: Logger
+  logger: Logger
 }
 
 const NOT_STORED = { 'cache-control': 'no-store' }
 
 /** The routes that report on the service and describe its API. */
 export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
-  const { reader, ingestion, metrics, version, storeName, health, clusterFaults, log } = options
+  const { reader, ingestion, metrics, version, storeName, health, clusterFaults, logger } = options
   const document = () => openApiDocument(version)
   /** Why the store could not be read at the last request of `/ready`; null if it could. */
   let lastFault: string | null = null
@@ -56,7 +56,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
           clusterFaults(),
         ])
         const reports = { ...(cluster.length > 0 ? { cluster } : {}), ...stateReport(ingestion) }
-        if (storeFault !== null && storeFault !== lastFault) log.error(`store unreachable: ${storeFault}`)
+        if (storeFault !== null && storeFault !== lastFault) logger.error(`store unreachable: ${storeFault}`)
         lastFault = storeFault
         const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
         const store = isEmpty && storeName !== undefined ? { store: storeName } : {}

@@ -26,28 +26,28 @@ export type RunningService = {
 
 /** Starts the service; {@link STOP_SIGNALS} stop it in order. */
 export async function startService(settings: ServeSettings): Promise<RunningService> {
-  const log = createLogger(settings.logLevel)
-  const parts = new StartedParts(log)
+  const logger = createLogger(settings.logLevel)
+  const parts = new StartedParts(logger)
   for (const signal of STOP_SIGNALS) process.on(signal, () => parts.onSignal(signal))
 
   const readsOnly = isReader(settings)
   const reports = new IngestionReports()
-  const ingestion = startIngestion(settings, log, (report) => reports.add(report))
+  const ingestion = startIngestion(settings, logger, (report) => reports.add(report))
   parts.add(ingestion)
   let answering: Answering
   try {
     // A core sends everything once: it can connect before all else.
     await ingestion.listening
-    if (!readsOnly && (await migrateStore(settings, log))) await checkChain(settings)
-    answering = await startAnswering(settings, log)
+    if (!readsOnly && (await migrateStore(settings, logger))) await checkChain(settings)
+    answering = await startAnswering(settings, logger)
   } catch (error) {
     await parts.stop()
     throw error
   }
   parts.add(answering)
   reports.showIn(answering)
-  log.info(`serving ${(await findStore(settings.store)).name} on ${answering.url}`)
-  void logMissingResources(settings, log)
+  logger.info(`serving ${(await findStore(settings.store)).name} on ${answering.url}`)
+  void logMissingResources(settings, logger)
   ingestion.begin()
   const endWith = (fault: string) => parts.endWith(fault)
   void ingestion.refused.then(endWith)
@@ -57,12 +57,12 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
 
 /** The parts of a service that run, and their end. */
 class StartedParts {
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #parts: { stop(): Promise<void> }[] = []
   #stopping: Promise<void> | null = null
 
-  constructor(log: Logger) {
-    this.#log = log
+  constructor(logger: Logger) {
+    this.#logger = logger
   }
 
   add(part: { stop(): Promise<void> }): void {
@@ -78,13 +78,13 @@ class StartedParts {
   /** Stops all parts and ends the process; with a second signal, ends it at once. */
   onSignal(signal: NodeJS.Signals): void {
     if (this.#stopping !== null) process.exit(1)
-    this.#log.info(`${signal}: stopping`)
+    this.#logger.info(`${signal}: stopping`)
     void this.stop().then(() => process.exit(0))
   }
 
   /** Logs a fault that the service cannot go on with, stops all parts and ends the process. */
   async endWith(fault: string): Promise<void> {
-    this.#log.error(fault)
+    this.#logger.error(fault)
     await this.stop()
     process.exit(1)
   }
@@ -120,22 +120,22 @@ async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Pro
  * Creates the store, or upgrades its schema, and returns whether it could be reached. A service that waits for a core need
  * not reach it: what the core sends goes to the event log.
  */
-async function migrateStore({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {
+async function migrateStore({ store, listen }: ServeSettings, logger: Logger): Promise<boolean> {
   try {
-    await (await findStore(store)).migrate((message) => log.info(message))
+    await (await findStore(store)).migrate((message) => logger.info(message))
     return true
   } catch (error) {
     const mayWait = listen !== null && error instanceof StoreAwayError
     if (!mayWait) throw error
-    log.warn(`${(error as Error).message}; the core's events go to the event log meanwhile`)
+    logger.warn(`${(error as Error).message}; the core's events go to the event log meanwhile`)
     return false
   }
 }
 
 /** Logs the resources that are missing in the store. Logs nothing if the store cannot be read yet, which `/ready` reports. */
-async function logMissingResources({ store }: ServeSettings, log: Logger): Promise<void> {
+async function logMissingResources({ store }: ServeSettings, logger: Logger): Promise<void> {
   const coverage = await readStore(await findStore(store), readCoverage).catch(() => null)
-  for (const line of missingResourcesIn(coverage)) log.info(line)
+  for (const line of missingResourcesIn(coverage)) logger.info(line)
 }
 
 /**

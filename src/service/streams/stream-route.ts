@@ -46,7 +46,7 @@ type StreamsOptions = {
   unsentBytes: UnsentBytes
   metrics: Metrics
   limits: Pick<Limits, 'streams' | 'selections'>
-  log: Logger
+  logger: Logger
   account: Account
 }
 
@@ -68,7 +68,7 @@ export class Streams {
   readonly #queue: Queue
   readonly #longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
   readonly #unsentBytes: UnsentBytes
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #hub: Hub
   readonly #slots: StreamSlots
   readonly #followers = new Set<ResponseFollower>()
@@ -84,15 +84,15 @@ export class Streams {
     unsentBytes,
     metrics,
     limits,
-    log,
+    logger,
     account,
   }: StreamsOptions) {
     this.#reader = reader
     this.#queue = queue
     this.#longReads = longReads
     this.#unsentBytes = unsentBytes
-    this.#log = log
-    this.#hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
+    this.#logger = logger
+    this.#hub = new Hub({ reader, onNotice: (message) => logger.warn(message) })
     this.#slots = new StreamSlots(limits, account)
     this.#dropped = addStreamMetrics(metrics, this.#slots)
     this.#stopListening = listenForCommits(commitsTo, () => this.#hub.committed())
@@ -180,8 +180,8 @@ export class Streams {
     this.#hub.follow(feed, added).catch((error: unknown) => {
       // The client reconnects automatically, and the status of that answer gives the reason.
       if (error instanceof StoreUnavailableError || error instanceof ApiError) {
-        this.#log.warn(`a stream ends: ${error.message}`)
-      } else this.#log.error({ err: error, requestId: exchange.id }, 'a stream failed')
+        this.#logger.warn(`a stream ends: ${error.message}`)
+      } else this.#logger.error({ err: error, requestId: exchange.id }, 'a stream failed')
       added.end()
     })
   }

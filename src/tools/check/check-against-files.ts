@@ -33,7 +33,7 @@ import { type Cells, compareTables, namedPair, type TableRules, tableRules } fro
 import type { Problems } from './problems.ts'
 
 type FilesCheckOptions = {
-  log: Logger
+  logger: Logger
   signal: AbortSignal
   /** Folder of the temporary store. */
   temp: string
@@ -77,7 +77,7 @@ export async function checkAgainstFiles(
   check: StoreCheck,
   options: FilesCheckOptions,
 ): Promise<FilesComparison | null> {
-  const { temp, signal, log, onStep } = options
+  const { temp, signal, logger, onStep } = options
   const { problems, notes } = check
   const markets = await withOpen(store.openTableReader(), readMarkets)
   const { writer, tables } = openUnnamed(temp, (path) => openTemporaryStore(path, markets))
@@ -87,7 +87,7 @@ export async function checkAgainstFiles(
     const ingestion = await ingestFiles({
       input,
       writer: watch,
-      log,
+      logger,
       allowGap: true,
       strict: false,
       signal,

@@ -26,11 +26,11 @@ export function command(): Command {
 }
 
 async function backup(file: string, { store: name, force, logLevel }: BackupCommandOptions): Promise<void> {
-  const log = createLogger(logLevel)
+  const logger = createLogger(logLevel)
   const store = await findStore(name)
   if (store.backup === undefined) throw new StoreError(await store.backupAdvice!(file))
   const copied = await interruptible(
-    log,
+    logger,
     'interrupted; the incomplete copy was deleted',
     [store],
     async (signal) => {
@@ -38,7 +38,7 @@ async function backup(file: string, { store: name, force, logLevel }: BackupComm
         force,
         signal,
         onProgress: progressLines(
-          log,
+          logger,
           ({ donePages, totalPages }) => `${Math.floor((100 * donePages) / totalPages)} % copied`,
         ),
       })

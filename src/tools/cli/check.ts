@@ -44,19 +44,19 @@ async function check(
   paths: string[],
   { store: name, temp, json, logLevel }: CheckCommandOptions,
 ): Promise<void> {
-  const log = createLogger(logLevel)
-  const input = findInput(paths, log)
+  const logger = createLogger(logLevel)
+  const input = findInput(paths, logger)
   const store = await findStore(name)
-  const onStep = (what: string) => log.info(`checking ${what}`)
+  const onStep = (what: string) => logger.info(`checking ${what}`)
   if (paths.length > 0) {
     announceSize(temp, 'the event files become a temporary store', storeBytesOf(input), (message) =>
-      log.info(message),
+      logger.info(message),
     )
   }
-  const checked = await interruptible(log, 'interrupted', [store], async (signal) => {
+  const checked = await interruptible(logger, 'interrupted', [store], async (signal) => {
     const result = await checkStore(store, { signal, onStep })
     const isCompared = paths.length > 0 && result.isReadable
-    const options = { log, signal, temp, onStep }
+    const options = { logger, signal, temp, onStep }
     return { result, compared: isCompared ? await checkAgainstFiles(store, input, result, options) : null }
   })
   if (checked === null) return

@@ -53,14 +53,14 @@ async function compare(
   nameB: string,
   { json, logLevel }: CompareCommandOptions,
 ): Promise<void> {
-  const log = createLogger(logLevel)
-  const onStep = (resource: string) => log.info(`comparing ${wordsOf(resourceNamed(resource))}`)
+  const logger = createLogger(logLevel)
+  const onStep = (resource: string) => logger.info(`comparing ${wordsOf(resourceNamed(resource))}`)
   const compareNamed = (signal: AbortSignal) =>
     withOpen(openSide(nameA, signal), (a) =>
       withOpen(openSide(nameB, signal), (b) => compareSides(a, b, { signal, onStep })),
     )
   const stores = await Promise.all([nameA, nameB].filter((name) => !isAddress(name)).map(findStore))
-  const result = await interruptible(log, 'interrupted', stores, compareNamed)
+  const result = await interruptible(logger, 'interrupted', stores, compareNamed)
   if (result === null) return
   const differs = result.resources.some(({ difference }) => difference !== null)
   if (json) printJson({ same: !differs, ...result })

@@ -29,19 +29,19 @@ export function command(): Command {
 }
 
 async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<void> {
-  const log = createLogger(logLevel)
+  const logger = createLogger(logLevel)
   const source = await findStore(from)
   const target = await findStore(to)
   const digests = await interruptible(
-    log,
+    logger,
     'interrupted; run the same command again to resume',
     [source],
     (signal) =>
       copyStore(source, target, {
         signal,
-        onNotice: (message) => log.warn(message),
+        onNotice: (message) => logger.warn(message),
         onProgress: progressLines(
-          log,
+          logger,
           ({ table, rows, written }) => `${table}: ${count(rows)} rows compared, ${count(written)} written`,
         ),
       }),

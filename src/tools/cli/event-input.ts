@@ -3,8 +3,8 @@ import { findEventInput } from '#core/log/event-input'
 import type { EventInput } from '#core/records/event-paths'
 
 /** The event files that a command line names. Other files in named folders are logged. */
-export function findInput(paths: readonly string[], log: Logger): EventInput {
+export function findInput(paths: readonly string[], logger: Logger): EventInput {
   const input = findEventInput(paths)
-  for (const path of input.foreign) log.warn(`${path}: skipped, not named like an event file`)
+  for (const path of input.foreign) logger.warn(`${path}: skipped, not named like an event file`)
   return input
 }

@@ -25,11 +25,11 @@ const OF_ONE = [
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
   const folder = outputFolder(options, command)
   refuseTimes(options.times, 'parquet')
-  const log = createLogger(options.logLevel)
+  const logger = createLogger(options.logLevel)
   const store = await findStore(options.store)
-  const progress = new RowProgress(log)
+  const progress = new RowProgress(logger)
   const result = await interruptible(
-    log,
+    logger,
     `interrupted; nothing was written to ${folder}`,
     [store],
     (signal) =>

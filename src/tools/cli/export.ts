@@ -92,7 +92,7 @@ export function command(): Command {
 
 async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
   refuseForeign(resource, options)
-  const log = createLogger(options.logLevel)
+  const logger = createLogger(options.logLevel)
   const store = await findStore(options.store)
   const query = queryOfOptions(resource, options, await restrictionsIn(store, options))
   const { out, force, format, text, times } = options
@@ -102,12 +102,12 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   if (out !== undefined && !force && existsSync(out)) {
     throw new StoreError(`${out}: already exists; name another file, or add --force to overwrite it`)
   }
-  const progress = new RowProgress(log)
-  const exported = await interruptible(log, 'interrupted; the output is incomplete', [store], (signal) =>
+  const progress = new RowProgress(logger)
+  const exported = await interruptible(logger, 'interrupted; the output is incomplete', [store], (signal) =>
     withSnapshot(store, async (snapshot) => {
       async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
         yield* shownBytes(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
-        if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
+        if (progress.rows === 0) logger.warn(await reasonForNoRows(store, query))
       }
       await writeOut(out, all())
       return true

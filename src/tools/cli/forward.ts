@@ -28,8 +28,8 @@ export function command(): Command {
     .action(async ({ host, port }: { host: string; port: number }, options: ForwardOptions) => {
       const { follow, repeat, logLevel } = options
       if (follow.length === 0) throw new InvalidSettingError('name the event log with --follow')
-      const log = createLogger(logLevel)
+      const logger = createLogger(logLevel)
       const task = { host, port, logs: follow, repeatBytes: repeat, logLevel }
-      await new Forwarder(task, log, () => {}).run(stopOnSignals())
+      await new Forwarder(task, logger, () => {}).run(stopOnSignals())
     })
 }

@@ -134,8 +134,10 @@ async function generate({
   if (recording !== undefined) {
     if (dial === undefined) throw new GenerateOptionError('--replay sends a recording: it needs --dial')
     const { files } = findEventFiles([recording])
-    const log = createLogger('warn')
-    await sendTo(dial, { ...core, speed: speed ?? 1 }, signal, (send) => replay(files, { log, signal, send }))
+    const logger = createLogger('warn')
+    await sendTo(dial, { ...core, speed: speed ?? 1 }, signal, (send) =>
+      replay(files, { logger, signal, send }),
+    )
   } else {
     if (speed !== undefined)
       throw new GenerateOptionError('--speed is that of a recording: it needs --replay')

@@ -52,19 +52,19 @@ export function command(): Command {
 }
 
 async function importSources(sources: string[], options: ImportCommandOptions): Promise<void> {
-  const log = createLogger(options.logLevel)
-  const signal = stopAfterBatch(log)
+  const logger = createLogger(options.logLevel)
+  const signal = stopAfterBatch(logger)
   const { force, temp, allowGap } = options
   try {
     const { source, foreign } = await openSource(sources, {
       force,
       temp,
       signal,
-      onNotice: (message) => log.info(message),
+      onNotice: (message) => logger.info(message),
     })
-    for (const path of foreign) log.warn(`${path}: skipped, not named like a segment`)
+    for (const path of foreign) logger.warn(`${path}: skipped, not named like a segment`)
     try {
-      await runWriting(log, options, signal, 'rows', describeImport, async (writer, onProgress) => {
+      await runWriting(logger, options, signal, 'rows', describeImport, async (writer, onProgress) => {
         const result = await importHistory({ source, writer, allowGap, signal, onProgress })
         return { ...result, report: { ...result.report, foreignFiles: foreign } }
       })

@@ -44,11 +44,11 @@ export function command(): Command {
 }
 
 async function ingest(paths: string[], options: IngestOptions): Promise<void> {
-  const log = createLogger(options.logLevel)
-  const input = findInput(paths, log)
-  const signal = stopAfterBatch(log)
+  const logger = createLogger(options.logLevel)
+  const input = findInput(paths, logger)
+  const signal = stopAfterBatch(logger)
   const { allowGap, strict } = options
-  await runWriting(log, options, signal, 'events', describeReport, (writer, onProgress) =>
-    ingestFiles({ input, writer, log, allowGap, strict, signal, onProgress }),
+  await runWriting(logger, options, signal, 'events', describeReport, (writer, onProgress) =>
+    ingestFiles({ input, writer, logger, allowGap, strict, signal, onProgress }),
   )
 }

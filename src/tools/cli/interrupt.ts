@@ -12,9 +12,9 @@ export function stopOnSignals(): AbortSignal {
 }
 
 /** The same for a command that writes; it also logs that the current batch is still committed. */
-export function stopAfterBatch(log: Logger): AbortSignal {
+export function stopAfterBatch(logger: Logger): AbortSignal {
   const signal = stopOnSignals()
-  signal.addEventListener('abort', () => log.info('stopping after committing the current batch'))
+  signal.addEventListener('abort', () => logger.info('stopping after committing the current batch'))
   return signal
 }
 
@@ -26,19 +26,19 @@ export function stopAfterBatch(log: Logger): AbortSignal {
  * @param read the stores that the work reads for long
  */
 export async function interruptible<T>(
-  log: Logger,
+  logger: Logger,
   message: string,
   read: readonly Store[],
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
   const signal = stopOnSignals()
   using watches = new DisposableStack()
-  for (const store of read) watches.defer(watchLog(store, log))
+  for (const store of read) watches.defer(watchLog(store, logger))
   try {
     return await run(signal)
   } catch (error) {
     if (!signal.aborted) throw error
-    log.info(message)
+    logger.info(message)
     process.exitCode = EXIT.interrupted
     return null
   }

@@ -37,9 +37,9 @@ export function command(): Command {
         throw new StoreError(
           `${store.name}: a SQLite file cannot be distributed; --citus requires PostgreSQL`,
         )
-      const log = createLogger(logLevel)
+      const logger = createLogger(logLevel)
       const before = await store.schemaVersion()
-      const onNotice = (message: string) => log.info(message)
+      const onNotice = (message: string) => logger.info(message)
       await store.migrate(onNotice)
       if (citus) await store.distribute!(onNotice)
       console.log(`${store.name}: ${describeUpgrade(before, await store.schemaVersion())}`)

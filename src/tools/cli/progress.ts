@@ -25,10 +25,10 @@ function atMostEvery<Shown extends unknown[]>(
 
 /** Logs the progress of a command, at most every two seconds; `describe` writes the line. */
 export function progressLines<Given extends unknown[]>(
-  log: Logger,
+  logger: Logger,
   describe: (...given: Given) => string,
 ): (...given: Given) => void {
-  return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
+  return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => logger.info(describe(...given)))
 }
 
 /** Counts rows, and logs their number as {@link progressLines} does. */
@@ -36,8 +36,8 @@ export class RowProgress {
   #rows = 0
   readonly #show: (rows: number) => void
 
-  constructor(log: Logger) {
-    this.#show = progressLines(log, (rows: number) => `${count(rows)} rows`)
+  constructor(logger: Logger) {
+    this.#show = progressLines(logger, (rows: number) => `${count(rows)} rows`)
   }
 
   get rows(): number {
@@ -61,7 +61,7 @@ export type ProgressView = { show(progress: Progress): void; end(): void }
  *
  * @param noun the name of the records
  */
-export function createProgressView(log: Logger, json: boolean, noun: string): ProgressView {
+export function createProgressView(logger: Logger, json: boolean, noun: string): ProgressView {
   const startedAt = performance.now()
   let hasShown = false
   const terminal = process.stderr.isTTY && !json
@@ -73,7 +73,7 @@ export function createProgressView(log: Logger, json: boolean, noun: string): Pr
       if (json) console.log(JSON.stringify({ type: 'progress', ...progressFigures(progress, seconds) }))
       else if (terminal)
         process.stderr.write(`\r\x1b[K${bar(progress)}${describeProgress(progress, seconds, noun)}`)
-      else log.info(describeProgress(progress, seconds, noun))
+      else logger.info(describeProgress(progress, seconds, noun))
     }),
     end() {
       if (terminal && hasShown) process.stderr.write('\r\x1b[K')

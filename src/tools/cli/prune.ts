@@ -49,16 +49,16 @@ export function command(): Command {
 }
 
 async function prune({ store: name, before, dryRun, json, logLevel }: PruneCommandOptions): Promise<void> {
-  const log = createLogger(logLevel)
+  const logger = createLogger(logLevel)
   const store = await findStore(name)
   const { kind } = await store.inspect()
   const bound = await boundOf(store, before)
-  log.info(`--before means ${describeBound(bound)}`)
+  logger.info(`--before means ${describeBound(bound)}`)
   const signal = stopOnSignals()
   const report = await pruneStore(store, bound, {
     signal,
     isDryRun: dryRun,
-    onProgress: progressLines(log, describePruned),
+    onProgress: progressLines(logger, describePruned),
   })
   if (json) {
     const { by, before } = bound

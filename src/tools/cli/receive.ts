@@ -59,7 +59,7 @@ export function command(): Command {
 async function receive(options: ReceiveOptions): Promise<void> {
   const { listen, listenFrom, chain, eventLogKeep, metrics, logLevel } = options
   const { host, port } = listen
-  const log = createLogger(logLevel)
+  const logger = createLogger(logLevel)
   const signal = stopOnSignals()
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => {})
@@ -75,13 +75,14 @@ async function receive(options: ReceiveOptions): Promise<void> {
     buffer: findOldBuffer(eventLog),
     forwarder: null,
   }
-  const receiver = await LogReceiver.open(task, log, { onChange: () => {}, onFailed: failed.reject }).catch(
-    (error: Error) => {
-      throw isLogFault(error)
-        ? new ListenError(error.message)
-        : explainListenError(error, host, port, '--listen')
-    },
-  )
+  const receiver = await LogReceiver.open(task, logger, {
+    onChange: () => {},
+    onFailed: failed.reject,
+  }).catch((error: Error) => {
+    throw isLogFault(error)
+      ? new ListenError(error.message)
+      : explainListenError(error, host, port, '--listen')
+  })
   const closeMetrics =
     metrics === null
       ? null
@@ -89,7 +90,7 @@ async function receive(options: ReceiveOptions): Promise<void> {
           await receiver.stop()
           throw explainListenError(error, metrics.host, metrics.port, '--metrics')
         })
-  log.info(`waiting for a core on ${host}:${receiver.port}`)
+  logger.info(`waiting for a core on ${host}:${receiver.port}`)
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
@@ -101,7 +102,7 @@ async function receive(options: ReceiveOptions): Promise<void> {
     console.error(`lyra: the event log cannot be written any more: ${(error as Error).message}`)
     process.exit(EXIT.failure)
   }
-  log.info('stopping')
+  logger.info('stopping')
   await receiver.stop()
   await closeMetrics?.()
 }

@@ -17,7 +17,7 @@ type WritingReport = { interrupted: boolean }
  * @param noun the name of the records that it reads
  */
 export async function runWriting<Report extends WritingReport>(
-  log: Logger,
+  logger: Logger,
   { store, json }: CommonOptions & { json: boolean },
   signal: AbortSignal,
   noun: string,
@@ -27,7 +27,7 @@ export async function runWriting<Report extends WritingReport>(
     onProgress: ProgressView['show'],
   ) => Promise<{ report: Report; failure: Error | null }>,
 ): Promise<void> {
-  const opening = (await findStore(store)).openWriter({ signal, onNotice: (message) => log.warn(message) })
+  const opening = (await findStore(store)).openWriter({ signal, onNotice: (message) => logger.warn(message) })
   const writer = await opening.catch((error) => {
     if (!signal.aborted) throw error
     return null
@@ -36,7 +36,7 @@ export async function runWriting<Report extends WritingReport>(
     process.exitCode = EXIT.interrupted
     return
   }
-  const view = createProgressView(log, json, noun)
+  const view = createProgressView(logger, json, noun)
   const { report, failure } = await withOpen(Promise.resolve(writer), async () => {
     const result = await run(writer, view.show)
     const { report, failure } = result

@@ -117,9 +117,9 @@ export function command(): Command {
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(async (paths: string[], given: GivenOptions, command: Command) => {
-      const log = createLogger(given.logLevel)
-      const options = withEventLog(given, command, (line) => log.warn(line))
-      for (const line of unusedSettings(command, { ...options, paths })) log.warn(line)
+      const logger = createLogger(given.logLevel)
+      const options = withEventLog(given, command, (line) => logger.warn(line))
+      for (const line of unusedSettings(command, { ...options, paths })) logger.warn(line)
       await serve(paths, options)
     })
 }

@@ -132,24 +132,24 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   if (paths.length > 0 && command.getOptionValueSource('store') === 'cli') {
     throw new InvalidSettingError('give either event files or --store, not both')
   }
-  const log = createLogger(options.logLevel)
+  const logger = createLogger(options.logLevel)
   const { method, json } = options
   const stores = paths.length === 0 ? [await findStore(options.store)] : []
-  const verified = await interruptible(log, 'interrupted', stores, async (signal) => {
+  const verified = await interruptible(logger, 'interrupted', stores, async (signal) => {
     const shared = {
       method,
       filter: { marketId: options.market, seq: options.seq },
       signal,
       parameters: givenParameters(options),
-      onProgress: progressLines(log, describeVerified),
+      onProgress: progressLines(logger, describeVerified),
     }
     const [store] = stores
     if (store !== undefined) {
       const report = await verifyStore(store, shared)
       return { report, failure: null, cutOff: [], isInterrupted: signal.aborted }
     }
-    const input = findInput(paths, log)
-    return { ...(await verifyFiles({ input, log, ...shared })), isInterrupted: signal.aborted }
+    const input = findInput(paths, logger)
+    return { ...(await verifyFiles({ input, logger, ...shared })), isInterrupted: signal.aborted }
   })
   if (verified === null) return
   const { report, failure, cutOff, isInterrupted } = verified

@@ -13,7 +13,7 @@ import type { SendBlock } from './sent-blocks.ts'
  */
 export async function replay(
   files: readonly EventPath[],
-  { log, signal, send }: { log: Logger; signal: AbortSignal; send: SendBlock },
+  { logger, signal, send }: { logger: Logger; signal: AbortSignal; send: SendBlock },
 ): Promise<void> {
   let records: Buffer[] = []
   const whole: Parameters<SendBlock>[0][] = []
@@ -33,7 +33,7 @@ export async function replay(
       records.push(Buffer.from(bytes.subarray(start - RECORD_HEADER_BYTES, end)))
       assembler.accept(bytes, start, end, position)
     },
-    log,
+    logger,
     signal,
     onChunk: async () => {
       for (const block of whole.splice(0)) await send(block)

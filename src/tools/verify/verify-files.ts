@@ -21,7 +21,7 @@ export type VerifyFilesOptions = {
   filter: VerifyFilter
   /** Funding parameters that replace those of market events; none by default. */
   parameters?: GivenParameters
-  log: Logger
+  logger: Logger
   signal: AbortSignal
   onProgress?: VerifyProgress
 }
@@ -49,10 +49,10 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
 
 /** Recalculates the TWAPs in event files, each from the events before it. One period of each market is in memory. */
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
-  const { input, log, signal } = options
+  const { input, logger, signal } = options
   const tally = new Tally(options.filter)
   const blocks = new VerifiedBlocks(options, tally)
-  const logLeftOut = leftOutLogger(log)
+  const logLeftOut = leftOutLogger(logger)
   const assembler = new BlockAssembler({
     coverage: null,
     onBlock: (block) => blocks.take(block),
@@ -68,7 +68,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   try {
     await readEventFiles(input.files, reading, {
       sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
-      log,
+      logger,
       signal,
       onChunk: () => options.onProgress?.(tally.report()),
     })

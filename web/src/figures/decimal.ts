@@ -1,8 +1,14 @@
-/** A decimal number, exact: `digits` / 10^`scale`. */
-export type Decimal = { digits: bigint; scale: number }
+import type { Decimal } from '../../../src/core/domain/decimal.ts'
 
-export const ZERO: Decimal = { digits: 0n, scale: 0 }
-export const ONE: Decimal = { digits: 1n, scale: 0 }
+export {
+  add,
+  compareDecimals as compare,
+  type Decimal,
+  multiply,
+  ONE,
+  subtract,
+  ZERO,
+} from '../../../src/core/domain/decimal.ts'
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?$/
 
@@ -15,30 +21,11 @@ export function parseDecimal(text: string): Decimal | null {
   return { digits: sign === '-' ? -digits : digits, scale: fraction.length }
 }
 
-export function subtract(left: Decimal, right: Decimal): Decimal {
-  const scale = Math.max(left.scale, right.scale)
-  return { digits: digitsAt(left, scale) - digitsAt(right, scale), scale }
-}
-
-export function add(left: Decimal, right: Decimal): Decimal {
-  return subtract(left, { digits: -right.digits, scale: right.scale })
-}
-
-export function multiply(left: Decimal, right: Decimal): Decimal {
-  return { digits: left.digits * right.digits, scale: left.scale + right.scale }
-}
-
 /** `number` times `factor` by `divisor`, cut to `scale` places; null if the divisor is zero. */
 export function scaleBy(number: Decimal, factor: bigint, divisor: bigint, scale: number): Decimal | null {
   if (divisor === 0n) return null
   const digits = number.digits * factor * 10n ** BigInt(scale)
   return { digits: digits / (divisor * 10n ** BigInt(number.scale)), scale }
-}
-
-/** Negative, zero or positive as `left` is less than, equal to or greater than `right`. */
-export function compare(left: Decimal, right: Decimal): number {
-  const { digits } = subtract(left, right)
-  return digits < 0n ? -1 : digits > 0n ? 1 : 0
 }
 
 /** `part` as parts in 10^`power` of `whole`, cut to `scale` places; null if `whole` is zero. */

@@ -13,6 +13,7 @@ import { standingOf } from '../markets/summary.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
 import { DueTime } from '../parts/due-time.tsx'
+import { Figure } from '../parts/figure.tsx'
 import { Answered } from '../parts/states.tsx'
 import {
   annualised,
@@ -255,29 +256,5 @@ function Mean({ periods }: { periods: readonly Period[] }) {
       </span>
       <span class="figure-more">since {formatMinute(periods[0]!.start)} UTC</span>
     </>
-  )
-}
-
-type FigureProps = {
-  name: string
-  main: ComponentChildren
-  /** Text if there is no figure. */
-  none: string
-  /** Whether it may be outdated. */
-  stale?: boolean
-  children?: ComponentChildren
-}
-
-function Figure({ name, main, none, stale = false, children }: FigureProps) {
-  return (
-    <div class={stale ? 'figure stale' : 'figure'}>
-      <span class="figure-name">{name}</span>
-      {main === null ? (
-        <span class="figure-more none">{none}</span>
-      ) : (
-        <span class="figure-value">{main}</span>
-      )}
-      {children}
-    </div>
   )
 }

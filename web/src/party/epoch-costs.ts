@@ -2,7 +2,7 @@ import type { LiquidityProviderEpoch } from 'lyra-client'
 import { formatAmountWithUnit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
-import { describeUnknownCosts, lostToPenalty, sumOf, unknownCosts } from '../providers/epochs.ts'
+import { describeUnknownCosts, earnedOf, lostToPenalty, sumOf, unknownCosts } from '../providers/epochs.ts'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
 
 /**
@@ -31,9 +31,13 @@ export function describeCosts(rows: readonly LiquidityProviderEpoch[]): { what: 
       .map(({ row, lost }) => `${marketLabel(row.marketId)} ${written(lost, '')}`)
     const unknown = describeUnknownCosts(unknownCosts(own))
     const notes = unknown.length === 0 ? '' : ` Not counted, by epoch and market: ${unknown.join('; ')}.`
+    const earned = own.map(earnedOf)
+    const unknownEarned = earned.filter((amount) => amount === null).length
+    const unearned =
+      unknownEarned === 0 ? '' : ` (not known in ${unknownEarned} of ${groupDigits(`${own.length}`)})`
     const taken = sumOf(epochs.map(({ lost }) => lost))
     return {
-      what: `On ${markets.size} markets, in ${groupDigits(`${epochs.length}`)} epochs, fee penalties took ${written(taken)} of ${written(sumOf(own.map(({ feesPaid }) => feesPaid)))} of fees.${notes}`,
+      what: `On ${markets.size} markets, in ${groupDigits(`${epochs.length}`)} epochs, fee penalties took ${written(taken)} of ${written(sumOf(own.map(({ feesPaid }) => feesPaid)))} of fees; it earned ${written(sumOf(earned))}${unearned}.${notes}`,
       most:
         parts.length === 0
           ? ''

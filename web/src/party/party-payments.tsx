@@ -1,17 +1,14 @@
-import type { FundingPayment } from 'lyra-client'
+import type { FundingPayment, MarketFunding } from 'lyra-client'
 import { useMemo } from 'preact/hooks'
 import { inUnit, placesOf } from '../figures/amount.ts'
 import { add, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatDay, formatMinute } from '../figures/format-time.ts'
+import { formatDay } from '../figures/format-time.ts'
 import { useGapShades } from '../funding/gap-times.ts'
-import { RangeBar } from '../funding/range-bar.tsx'
-import { DAY, SECOND, subjectOf, type ViewRange, viewRange } from '../funding/view-range.ts'
-import { param, setParams } from '../location.ts'
+import { DAY, subjectOf } from '../funding/view-range.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
-import { MissingRows } from '../parts/missing-rows.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
@@ -26,7 +23,10 @@ import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
 import { CumulativeChart } from './cumulative-chart.tsx'
+import { heldPayments, PaymentRange, shownRange } from './payment-range.tsx'
 import {
+  changesByDay,
+  changesOf,
   cumulative,
   type DaySums,
   type MarketSums,
@@ -37,9 +37,8 @@ import {
   withDays,
 } from './payments.ts'
 
-/** Payments are read so many at a time, so many times at most. */
-const PAGE_ROWS = 5_000
-const MAX_PAGES = 4
+/** Of more payments the chart has a step for each day. */
+const MOST_DRAWN = 5_000
 
 /** Days of a page of the table; on a phone each is a card. */
 const DAYS = 14
@@ -49,10 +48,10 @@ const DAYS_OF_PHONE = 7
 const MOST_LINES = 6
 
 type PartyPayments = {
-  /** Newest first. */
-  list: readonly FundingPayment[]
-  /** Whether there are more than are read. */
-  more: boolean
+  /** The sums by market and day. */
+  markets: readonly MarketFunding[]
+  /** The payments; null if they are too many to draw. */
+  list: readonly FundingPayment[] | null
 }
 
 /** A party's payments in a range: totals, a chart and a table by day. */
@@ -81,21 +80,10 @@ export function Payments({ partyId }: { partyId: string }) {
         <Empty title="No funding payments yet">The store has no funding payments of any party.</Empty>
       ) : (
         <>
-          <RangeBar
-            range={range}
-            held={held}
-            last={lastTime()}
-            least={DAY}
-            onSpan={(name) => setParams({ span: name, from: null, to: null, day: null })}
-            onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, day: null })}
-          />
-          <p class="range-said">
-            {formatMinute(range.from)} to {formatMinute(range.to)} UTC
-          </p>
-          <MissingRows resource="fundingPayments" range={range} />
+          <PaymentRange held={held} range={range} />
           <Answer query={query} what="funding payments" tall>
             {(payments) =>
-              payments.list.length === 0 ? (
+              payments.markets.length === 0 ? (
                 <Empty title="No funding payments of this party in this range">
                   {isWhole(missingOf('fundingPayments', range))
                     ? "No period ended in which it had a position, or the id is another one's."
@@ -108,7 +96,7 @@ export function Payments({ partyId }: { partyId: string }) {
           </Answer>
           {data !== null && (
             <Request
-              url={lyra.url('fundingPayments', filters, { first: PAGE_ROWS })}
+              url={lyra.url('fundingPayments', filters, { first: MOST_DRAWN })}
               csv={lyra.url('fundingPayments', filters, { format: 'csv' })}
             />
           )}
@@ -118,84 +106,50 @@ export function Payments({ partyId }: { partyId: string }) {
   )
 }
 
-/** From when to when the store has payments of any party; null if it has none. */
-function heldPayments(): Range | null {
-  const spans = latestCoverage()?.fundingPayments ?? []
-  const times = spans.flatMap(({ firstTimestamp, lastTimestamp }) => [
-    BigInt(firstTimestamp),
-    BigInt(lastTimestamp),
-  ])
-  if (times.length === 0) return null
-  const last = times.reduce((a, b) => (a > b ? a : b))
-  // To the end of its second: ranges are shown in whole seconds.
-  return { from: times.reduce((a, b) => (a < b ? a : b)), to: last - (last % SECOND) + SECOND - 1n }
-}
-
-const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
-
-/** A week up to the last payment, unless the address names another range. */
-function shownRange(held: Range): ViewRange {
-  const given = { from: param('from'), to: param('to'), span: param('span') }
-  return viewRange(given, held, lastTime(), '7d')
-}
-
 async function askPayments(
   filters: { partyId: string; from?: bigint; to?: bigint },
   signal: AbortSignal,
 ): Promise<PartyPayments> {
-  const list: FundingPayment[] = []
-  let after: string | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const { rows, pageInfo } = await lyra.fundingPaymentsPage(filters, {
-      first: PAGE_ROWS,
-      signal,
-      ...(after === undefined ? {} : { after }),
-    })
-    list.push(...rows.map(({ node }) => node))
-    if (!pageInfo.hasNextPage) return { list, more: false }
-    after = pageInfo.endCursor
-  }
-  // Of the last time some payments may be on the next page: sums begin after it.
-  return { list: list.filter(({ timestamp }) => timestamp !== list.at(-1)!.timestamp), more: true }
+  const { partyId, ...range } = filters
+  const { partyFunding } = await lyra.partyFunding(partyId, { ...range, interval: '1d', signal })
+  const { markets } = partyFunding
+  const count = markets.reduce((sum, market) => sum + market.count, 0)
+  if (count > MOST_DRAWN) return { markets, list: null }
+  const { rows } = await lyra.fundingPaymentsPage(filters, { first: MOST_DRAWN, signal })
+  return { markets, list: rows.map(({ node }) => node) }
 }
 
 /** The settlement asset of a market, by its id; the market's own if that is not known: amounts are not added then. */
 const assetOf = (marketId: string) => instrumentOf(marketId)?.settlementAsset?.id ?? marketId
 
 export function PaymentFigures({
-  payments: { list, more },
+  payments: { markets, list },
   range,
 }: {
   payments: PartyPayments
   range: Range
 }) {
-  const byAsset = [...Map.groupBy(sumsByMarket(list), ({ marketId }) => assetOf(marketId))]
+  const byAsset = [...Map.groupBy(sumsByMarket(markets), ({ marketId }) => assetOf(marketId))]
   const groups = byAsset.map(([, sums]) => sums)
-  const missing = missingSteps(
-    missingOf('fundingPayments', range),
-    more ? { from: BigInt(list.at(-1)!.timestamp), to: range.to } : range,
-    DAY,
-  )
-  const days = withDays(sumsByDay(list), missing)
+  const missing = missingSteps(missingOf('fundingPayments', range), range, DAY)
+  const days = withDays(sumsByDay(markets), missing)
   const rows = useNarrow() ? DAYS_OF_PHONE : DAYS
   const shown = pageOf('day', days.length, rows)
-  const since = more ? ` since ${formatMinute(list.at(-1)!.timestamp)} UTC` : null
   return (
     <>
-      {more && (
-        <p class="notice">
-          This range has more than {groupDigits(`${list.length}`)} payments: those before{' '}
-          {formatMinute(list.at(-1)!.timestamp)} are not shown or added. Choose a shorter range.
-        </p>
-      )}
       <div class="asset-totals">
         {byAsset.map(([asset, own]) => (
-          <AssetTotal key={asset} sums={own} since={since} />
+          <AssetTotal key={asset} sums={own} />
         ))}
       </div>
       <MarketsTable groups={groups} />
       {byAsset.map(([asset, own]) => (
-        <AssetChart key={asset} list={list} markets={own.map(({ marketId }) => marketId)} since={since} />
+        <AssetChart
+          key={asset}
+          payments={{ markets, list }}
+          shown={own.map(({ marketId }) => marketId)}
+          to={range.to}
+        />
       ))}
       <DaysTable
         days={days.slice(shown.first, shown.first + rows)}
@@ -207,17 +161,14 @@ export function PaymentFigures({
   )
 }
 
-/** When the sums begin, if the range has more payments than are read: ` since 2026-10-12 14:00 UTC`. */
-type Since = { since: string | null }
-
 /** The total of markets with one settlement asset. */
-function AssetTotal({ sums, since }: { sums: readonly MarketSums[] } & Since) {
+function AssetTotal({ sums }: { sums: readonly MarketSums[] }) {
   const unit = marketUnit(sums[0]!.marketId)
   const { total } = totalOf(sums)
   return (
     <dl class="facts totals" aria-label={`Total${unit === null ? '' : ` in ${unit.symbol}`}`}>
       <div>
-        <dt>Total{since ?? ' of this range'}</dt>
+        <dt>Total of this range</dt>
         <dd>
           <Amount {...STYLE} text={writeDecimal(total)} unit={unit} name="payments-total" />
         </dd>
@@ -290,23 +241,30 @@ function MarketsTable({ groups }: { groups: readonly (readonly MarketSums[])[] }
   )
 }
 
+/** The changes over time on some markets of one asset. */
 function AssetChart({
-  list,
-  markets,
-  since,
-}: { list: readonly FundingPayment[]; markets: readonly string[] } & Since) {
+  payments: { markets, list },
+  shown,
+  to,
+}: {
+  payments: PartyPayments
+  shown: readonly string[]
+  /** The end of the range. */
+  to: bigint
+}) {
   // The chart is drawn anew for other lines only.
   const { own, lines, total } = useMemo(() => {
-    const payments = list.filter(({ marketId }) => markets.includes(marketId))
-    const own = cumulative(payments)
-    return { own, lines: own.slice(0, MOST_LINES), total: own.length > 1 ? runningSum(payments) : null }
-  }, [list, markets.join()])
-  const unit = marketUnit(markets[0]!)
+    const all = list === null ? changesByDay(markets, { to }) : changesOf(list)
+    const changes = all.filter(({ marketId }) => shown.includes(marketId))
+    const own = cumulative(changes)
+    return { own, lines: own.slice(0, MOST_LINES), total: own.length > 1 ? runningSum(changes) : null }
+  }, [markets, list, shown.join(), to])
+  const unit = marketUnit(shown[0]!)
   const gaps = useGapShades(latestCoverage()?.blocks.gaps ?? [])
   return (
     <>
       <h3 class="chart-title">
-        Cumulative{since}
+        Cumulative{list === null && ', by day'}
         {inUnit(unit)}
       </h3>
       <CumulativeChart lines={lines} total={total} unit={unit} shades={gaps} />

@@ -1,4 +1,4 @@
-import type { LiquidityProviderEpoch } from 'lyra-client'
+import type { LiquidityProviderEpoch, ProviderStanding } from 'lyra-client'
 import { parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
 import { Link } from '../parts/link.tsx'
@@ -12,7 +12,9 @@ import { EpochsTable } from '../providers/epochs-table.tsx'
 import type { ProviderRow } from '../providers/fees.ts'
 import { leastTime } from '../providers/provider-figure.tsx'
 import { areProvisionsKnown, describeOthers } from '../providers/provisions.ts'
+import { describeStanding, penaltyIfStayed, useStanding } from '../providers/standing.ts'
 import { useProviders } from '../providers/use-providers.ts'
+import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import type { OpenRange } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
@@ -39,6 +41,7 @@ export function Provisions({ partyId }: { partyId: string }) {
       ),
     { version },
   )
+  const standing = useStanding(filters)
   // Without the list nobody could say that it provides nothing now, nor without its epochs that it never did.
   const query: Query<Figures> = {
     ...together(list, epochs),
@@ -56,7 +59,13 @@ export function Provisions({ partyId }: { partyId: string }) {
         <h2 id="provisions-title">As a liquidity provider</h2>
       </div>
       <Answer query={query} what="provisions">
-        {(figures) => <ProvisionFigures partyId={partyId} {...figures} />}
+        {(figures) => (
+          <ProvisionFigures
+            partyId={partyId}
+            {...figures}
+            standings={standing.data?.liquidityStanding ?? []}
+          />
+        )}
       </Answer>
     </section>
   )
@@ -69,13 +78,23 @@ type Figures = {
   epochs: readonly LiquidityProviderEpoch[]
 }
 
-function ProvisionFigures({ partyId, now, epochs }: Figures & { partyId: string }) {
+function ProvisionFigures({
+  partyId,
+  now,
+  epochs,
+  standings,
+}: Figures & { partyId: string; standings: readonly ProviderStanding[] }) {
   const filters = { partyId }
   const byMarket = Map.groupBy(epochs, ({ marketId }) => marketId)
   const markets = [...new Set([...now.map(({ marketId }) => marketId), ...byMarket.keys()])].sort()
   return (
     <>
       <MissingRows resource="liquidityProviderHistory" range={epochsRange(epochs)} />
+      <MissingRows
+        resource="paidLiquidityFees"
+        range={epochsRange(epochs)}
+        besides="liquidityProviderHistory"
+      />
       {markets.length === 0 && (
         <p class="quiet">
           {areProvisionsKnown()
@@ -94,6 +113,7 @@ function ProvisionFigures({ partyId, now, epochs }: Figures & { partyId: string 
           marketId={marketId}
           partyId={partyId}
           now={now.find((provider) => provider.marketId === marketId) ?? null}
+          standing={standings.find((standing) => standing.marketId === marketId) ?? null}
           epochs={byMarket.get(marketId) ?? []}
         />
       ))}
@@ -122,11 +142,13 @@ type ProvisionProps = {
   partyId: string
   /** Null if it has left the market. */
   now: ProviderRow | null
+  /** Null if it is not known. */
+  standing: ProviderStanding | null
   /** Newest first. */
   epochs: readonly LiquidityProviderEpoch[]
 }
 
-export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
+export function Provision({ marketId, partyId, now, standing, epochs }: ProvisionProps) {
   const least = leastTime(marketId)
   const count = useNarrow() ? SHOWN_ON_PHONE : SHOWN_EPOCHS
   return (
@@ -134,7 +156,7 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
       <h3>
         <MarketName marketId={marketId} link={{ view: 'providers', params: { market: marketId } }} />
       </h3>
-      <p>{now === null ? describeNone() : describeNow(now, least)}</p>
+      <p>{now === null ? describeNone() : describeNow(now, least, standing)}</p>
       {epochs.length > 0 && (
         <EpochsTable marketId={marketId} rows={epochs} now={now} first={0} count={count} />
       )}
@@ -153,14 +175,23 @@ function describeNone(): string {
     : 'No provision of it on this market is stored, and blocks are missing.'
 }
 
-/** The fee share, and the time on book of this epoch against the least: `Time on book 97 %: 2
- * percentage points above the minimum of 95 %`. */
-export function describeNow({ fees, sla }: ProviderRow, least: string | null): string {
+/**
+ * The fee share, and how the provider stands in this epoch. If what it still needs is not known, its time on book so far against
+ * the least: `Time on book 97 %: 2 percentage points above the minimum of 95 %`.
+ */
+export function describeNow(
+  { fees, sla }: ProviderRow,
+  least: string | null,
+  standing: ProviderStanding | null,
+): string {
   const bound =
     fees.others === null ? ['', ''] : ['at most ', `: ${describeOthers()} ${showPart(fees.others)}`]
   const share =
     fees.share === null ? 'Fee share not known.' : `Fee share ${bound.join(showPart(fees.share))}.`
   if (sla === null) return `${share} The market data have no SLA figures for it.`
+  const terms = standing === null ? null : (instrumentOf(standing.marketId)?.sla ?? null)
+  const now = standing === null ? null : describeStanding(standing, penaltyIfStayed(standing, sla, terms))
+  if (now !== null) return `${share} ${now}`
   const time = sla.currentEpochFractionOfTimeOnBook
   if (time === '') return `${share} Time on book this epoch not known.`
   const [own, minimum] = [parseDecimal(time), parseDecimal(least ?? '')]

@@ -2,6 +2,7 @@ import { param, setParams } from '../location.ts'
 import { CopyLink } from '../parts/request.tsx'
 import { beforeCoverage, Empty } from '../parts/states.tsx'
 import { PARTY_ID, PartyField } from '../providers/party-field.tsx'
+import { Leaders } from './leaders.tsx'
 import { AboutNetwork, NETWORK } from './network.tsx'
 import { Payments } from './party-payments.tsx'
 import { Provisions } from './party-provisions.tsx'
@@ -29,10 +30,7 @@ export function PartyView() {
     <>
       {bar}
       {party === null ? (
-        <Empty title="Whose payments?">
-          Enter or paste the id of a party: what it paid and received in each market, and, if it provides
-          liquidity, how it did.
-        </Empty>
+        <Leaders />
       ) : !PARTY_ID.test(party) ? (
         <Empty title="The id in the page's address is invalid">
           <code>{party}</code> is not a party's id: it has 64 hex digits.

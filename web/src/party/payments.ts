@@ -1,4 +1,4 @@
-import type { FundingPayment } from 'lyra-client'
+import type { FundingPayment, MarketFunding } from 'lyra-client'
 import { add, compare, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
 
 const DAY = 86_400_000_000_000n
@@ -10,6 +10,7 @@ export type MarketSums = {
   /** Sum of all payments and losses; negative if it paid more than it received. */
   total: Decimal
   received: Decimal
+  /** Zero or below. */
   paid: Decimal
   /** What others could not pay, zero or below. */
   missed: Decimal
@@ -20,29 +21,27 @@ export function changeOf({ amount, lossAmount }: FundingPayment): Decimal {
   return add(numberOf(amount), numberOf(lossAmount))
 }
 
-/** The sums of payments by market, those of the greatest amounts first, whether they were received or paid. */
-export function sumsByMarket(payments: readonly FundingPayment[]): MarketSums[] {
-  const sums = new Map<string, MarketSums>()
-  for (const payment of payments) {
-    const { marketId, lossAmount } = payment
-    const known = sums.get(marketId)
-    const own = known ?? { marketId, count: 0, total: ZERO, received: ZERO, paid: ZERO, missed: ZERO }
-    const change = changeOf(payment)
-    own.count++
-    own.total = add(own.total, change)
-    if (change.digits > 0n) own.received = add(own.received, change)
-    else own.paid = add(own.paid, change)
-    own.missed = add(own.missed, numberOf(lossAmount))
-    if (known === undefined) sums.set(marketId, own)
-  }
-  return [...sums.values()].sort(bySize)
+/** The sums by market, those of the greatest amounts first, whether they were received or paid. */
+export function sumsByMarket(markets: readonly MarketFunding[]): MarketSums[] {
+  return markets
+    .map(({ marketId, count, received, paid, net, lossAmount }) => ({
+      marketId,
+      count,
+      total: numberOf(net),
+      received: numberOf(received),
+      paid: negative(numberOf(paid)),
+      missed: numberOf(lossAmount),
+    }))
+    .sort(bySize)
 }
 
 function bySize(a: Pick<MarketSums, 'total' | 'marketId'>, b: typeof a): number {
   return compare(sizeOf(b.total), sizeOf(a.total)) || (a.marketId < b.marketId ? -1 : 1)
 }
 
-const sizeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits < 0n ? -digits : digits, scale })
+const negative = ({ digits, scale }: Decimal): Decimal => ({ digits: -digits, scale })
+
+const sizeOf = (value: Decimal): Decimal => (value.digits < 0n ? negative(value) : value)
 
 /** The sums of several markets of one asset, under the id of the first. */
 export function totalOf(sums: readonly MarketSums[]): MarketSums {
@@ -59,16 +58,15 @@ export function totalOf(sums: readonly MarketSums[]): MarketSums {
 /** The sums of a day, by market. */
 export type DaySums = { start: bigint; byMarket: ReadonlyMap<string, Decimal> }
 
-/** The sums of payments by day (UTC), newest first. */
-export function sumsByDay(payments: readonly FundingPayment[]): DaySums[] {
-  const days = Map.groupBy(payments, ({ timestamp }) => {
-    const time = BigInt(timestamp)
-    return time - (((time % DAY) + DAY) % DAY)
-  })
-  return [...days]
-    .map(([start, own]) => ({
-      start,
-      byMarket: new Map(sumsByMarket(own).map(({ marketId, total }) => [marketId, total])),
+/** The sums by day (UTC), newest first. */
+export function sumsByDay(markets: readonly MarketFunding[]): DaySums[] {
+  const sums = markets.flatMap(({ marketId, buckets = [] }) =>
+    buckets.map(({ start, net }) => ({ start, marketId, sum: numberOf(net) })),
+  )
+  return [...Map.groupBy(sums, ({ start }) => start)]
+    .map(([start, ofDay]) => ({
+      start: BigInt(start),
+      byMarket: new Map(ofDay.map(({ marketId, sum }) => [marketId, sum])),
     }))
     .sort((a, b) => (a.start > b.start ? -1 : 1))
 }
@@ -82,15 +80,35 @@ export function withDays(sums: readonly DaySums[], days: ReadonlySet<bigint>): D
   return [...sums, ...empty].sort((a, b) => (a.start > b.start ? -1 : 1))
 }
 
-/** A running sum of payments. */
+/** A change of a party's balance on a market. */
+export type Change = { marketId: string; time: bigint; amount: Decimal }
+
+/** Those by single payments. */
+export const changesOf = (payments: readonly FundingPayment[]): Change[] =>
+  payments.map((payment) => ({
+    marketId: payment.marketId,
+    time: BigInt(payment.timestamp),
+    amount: changeOf(payment),
+  }))
+
+/** Those of whole days, at the end of each, or of the range if that is earlier. */
+export const changesByDay = (markets: readonly MarketFunding[], { to }: { to: bigint }): Change[] =>
+  markets.flatMap(({ marketId, buckets = [] }) =>
+    buckets.map(({ start, net }) => {
+      const end = BigInt(start) + DAY
+      return { marketId, time: end < to ? end : to, amount: numberOf(net) }
+    }),
+  )
+
+/** A running sum of changes. */
 export type Steps = { times: readonly bigint[]; totals: readonly Decimal[] }
 
-/** The running sum of a market's payments. */
+/** The running sum of a market's changes. */
 export type MarketSteps = Steps & { marketId: string }
 
 /** The sums over time, by market: those with the greatest amounts at the end first. */
-export function cumulative(payments: readonly FundingPayment[]): MarketSteps[] {
-  const byMarket = Map.groupBy(payments, ({ marketId }) => marketId)
+export function cumulative(changes: readonly Change[]): MarketSteps[] {
+  const byMarket = Map.groupBy(changes, ({ marketId }) => marketId)
   return [...byMarket]
     .map(([marketId, own]) => {
       const steps = runningSum(own)
@@ -99,15 +117,15 @@ export function cumulative(payments: readonly FundingPayment[]): MarketSteps[] {
     .sort(bySize)
 }
 
-/** The sum over time of payments of one asset. */
-export function runningSum(payments: readonly FundingPayment[]): Steps {
-  const inOrder = payments.toSorted((a, b) => Number(BigInt(a.timestamp) - BigInt(b.timestamp)))
+/** The sum over time of changes in one asset. */
+export function runningSum(changes: readonly Change[]): Steps {
+  const inOrder = changes.toSorted((a, b) => Number(a.time - b.time))
   let total = ZERO
-  const totals = inOrder.map((payment) => {
-    total = add(total, changeOf(payment))
+  const totals = inOrder.map(({ amount }) => {
+    total = add(total, amount)
     return total
   })
-  return { times: inOrder.map(({ timestamp }) => BigInt(timestamp)), totals }
+  return { times: inOrder.map(({ time }) => time), totals }
 }
 
 /** Amounts that are no numbers of the usual form are left out of sums; the table of a market shows them. */

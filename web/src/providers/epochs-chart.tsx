@@ -1,9 +1,10 @@
 import type { LiquidityProviderEpoch } from 'lyra-client'
 import { useState } from 'preact/hooks'
+import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
 import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { showPart } from './columns.ts'
-import { EPOCH_COLUMNS } from './epochs.ts'
+import { EPOCH_COLUMNS, type EpochColumn } from './epochs.ts'
 import { isBelow } from './provider-figure.tsx'
 
 /** Epochs without a row between two others are left free, unless they are more than this. */
@@ -12,17 +13,19 @@ const MOST_FREE = 400
 /** Epochs that are named below the chart: more have no room on a phone. */
 const MOST_NAMES = 8
 
-const LANES = EPOCH_COLUMNS.filter(({ kind }) => kind === 'part')
+const LANES = EPOCH_COLUMNS.filter(({ kind, name }) => kind === 'part' || name === 'earned')
 
 export type EpochsChartProps = {
   /** Oldest first. */
   rows: readonly LiquidityProviderEpoch[]
   /** The least time on book that the market asks for; null if it asks for none. */
   least: string | null
+  /** The unit of amounts. */
+  unit: Unit | null
 }
 
 /** How a provider did in each epoch: a lane for each figure, a column for each epoch; read by mouse, touch and keys. */
-export function EpochsChart({ rows, least }: EpochsChartProps) {
+export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
   const [chosen, setChosen] = useState<string | null>(null)
   const index = rows.findIndex(({ epoch }) => epoch === chosen)
   const move = (next: number) => setChosen(rows[Math.min(rows.length - 1, Math.max(0, next))]!.epoch)
@@ -54,11 +57,12 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
       onPointerLeave={() => setChosen(null)}
     >
       <p class="epochs-said" aria-live="polite">
-        {describe(shown, least)}
+        {describe(shown, least, unit)}
       </p>
-      {LANES.map(({ name, title, read, full }) => {
+      {LANES.map((figure) => {
+        const { name, title, read, full } = figure
         const values = rows.map((row) => partOf(read(row)))
-        const isKnown = rows.some((row) => read(row) !== '')
+        const isKnown = rows.some((row) => isFigureKnown(figure, row))
         const isBook = name === 'book'
         const top = full ?? Math.max(...values)
         const highest = rows.find((row) => partOf(read(row)) === top)
@@ -71,7 +75,7 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
               )}
               <span class="under">
                 {full === undefined && highest !== undefined && top > 0
-                  ? `up to ${showPart(read(highest)!)}`
+                  ? `up to ${showValue(figure, read(highest)!, unit)}`
                   : ''}
                 {full === undefined && top === 0 ? (isKnown ? 'none' : 'not known') : ''}
                 {full === undefined ? '' : '0 to 100 %'}
@@ -130,14 +134,26 @@ function isNamed(place: number, columns: number): boolean {
   return (columns - 1 - place) % Math.ceil(columns / MOST_NAMES) === 0
 }
 
-function describe(row: LiquidityProviderEpoch, least: string | null): string {
+function describe(row: LiquidityProviderEpoch, least: string | null, unit: Unit | null): string {
   if (row.timeOnBook === null) return `Epoch ${groupDigits(row.epoch)}: no SLA figures`
-  const figures = LANES.map(({ title, read }) => {
-    const text = read(row)
-    return `${title.toLowerCase()} ${text === '' ? 'not known' : showPart(text ?? 'none')}`
+  const figures = LANES.map((figure) => {
+    const shown = isFigureKnown(figure, row)
+      ? showValue(figure, figure.read(row) ?? 'none', unit)
+      : 'not known'
+    return `${figure.title.toLowerCase()} ${shown}`
   })
   const mark = isBelow(row.timeOnBook, least) ? 'below SLA; ' : ''
   return `Epoch ${groupDigits(row.epoch)}: ${mark}${figures.join('; ')}`
+}
+
+/** Whether a figure is known, or known to be none: an amount that is null is not. */
+function isFigureKnown({ read, kind }: EpochColumn, row: LiquidityProviderEpoch): boolean {
+  const text = read(row)
+  return text !== '' && (text !== null || kind === 'part')
+}
+
+function showValue({ kind }: EpochColumn, text: string, unit: Unit | null): string {
+  return kind === 'amount' ? formatAmountWithUnit(text, unit, { places: 2 }) : showPart(text)
 }
 
 /** A place on the screen, not a figure. */

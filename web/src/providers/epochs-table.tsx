@@ -15,8 +15,10 @@ import {
   describeDearest,
   EPOCH_COLUMNS,
   type EpochColumn,
+  earnedOf,
   sortEpochs,
   sumOf,
+  UNSUMMED,
 } from './epochs.ts'
 import type { ProviderRow } from './fees.ts'
 import { Bar, isBelow, leastTime, NotKnown } from './provider-figure.tsx'
@@ -53,6 +55,7 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
   })
   const dearest = describeDearest(rows, instrumentOf(marketId)?.sla ?? null, unit)
   const missing = countMissing(rows)
+  const unknown = rows.filter((row) => earnedOf(row) === null).length
   const cell = ({ name, title, kind, penalty, ...column }: Column, text: string | null) => (
     <td key={name} data-label={title} class="figure-column">
       {name === 'book' && text !== null && isBelow(text, minimum) && <span class="tag">below SLA</span>}{' '}
@@ -95,7 +98,7 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
                 <th scope="row">{groupDigits(`${BigInt(rows[0].epoch) + 1n}`)}</th>
                 <td data-label="Runs since (UTC)">runs since {formatSecond(rows[0].timestamp)}</td>
                 {cell(columns[2]!, now.sla.currentEpochFractionOfTimeOnBook)}
-                <td class="unpaid" colSpan={6}>
+                <td class="unpaid" colSpan={columns.length - 3}>
                   known when it ends
                 </td>
               </tr>
@@ -104,7 +107,7 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
               missing !== null && (
                 <tr key={`before ${row.epoch}`} class="missing-epochs">
                   <th scope="row">{missing}</th>
-                  <td class="unpaid" colSpan={8}>
+                  <td class="unpaid" colSpan={columns.length - 1}>
                     missing: no figures of this provider
                   </td>
                 </tr>
@@ -120,11 +123,12 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
           </tbody>
           <tfoot>
             <tr>
-              <th scope="row" colSpan={7}>
+              <th scope="row" colSpan={UNSUMMED}>
                 Sum of {groupDigits(`${rows.length}`)} epochs
                 {missing > 0n && `, ${groupDigits(`${missing}`)} missing`}
+                {unknown > 0 && `; earned not known in ${groupDigits(`${unknown}`)}`}
               </th>
-              {columns.slice(7).map((column) => cell(column, column.sum ?? null))}
+              {columns.slice(UNSUMMED).map((column) => cell(column, column.sum ?? null))}
             </tr>
           </tfoot>
         </table>

@@ -1,11 +1,22 @@
 import type { LiquidityProviderEpoch, SlaParameters } from 'lyra-client'
+import { feePenalty, ownFeePenalty, type PenaltyTerms } from '../../../src/core/domain/fee-penalty.ts'
 import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
-import { add, multiply, ONE, parseDecimal, ratio, writeDecimal } from '../figures/decimal.ts'
+import {
+  add,
+  approximate,
+  compare,
+  type Decimal,
+  multiply,
+  ONE,
+  parseDecimal,
+  ratio,
+  subtract,
+  writeDecimal,
+} from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { type Sorting, sortRows } from '../parts/sorting.ts'
 import { isPenalty, showPart } from './columns.ts'
-import { isBelow } from './provider-figure.tsx'
 
 /** A figure of an epoch. */
 export type EpochColumn = {
@@ -22,7 +33,7 @@ export type EpochColumn = {
   full?: 1
 }
 
-/** In the order of the table; the last two have a sum. */
+/** In the order of the table; the last three have a sum. */
 export const EPOCH_COLUMNS: readonly EpochColumn[] = [
   { name: 'epoch', title: 'Epoch', read: ({ epoch }) => epoch },
   { name: 'ended', title: 'Ended (UTC)', read: ({ timestamp }) => timestamp },
@@ -62,12 +73,40 @@ export const EPOCH_COLUMNS: readonly EpochColumn[] = [
     read: ({ feesPaid }) => feesPaid,
   },
   { name: 'lost', title: 'Lost to the fee penalty', kind: 'amount', read: lostToPenalty },
+  {
+    name: 'earned',
+    title: 'Earned',
+    kind: 'amount',
+    meaning: 'Fees minus fee penalty, without the bonus from the penalties of others.',
+    read: earnedOf,
+  },
 ]
 
-/** The fee penalty of an epoch as an amount, before any bonus; null if it is not known. */
-export function lostToPenalty({ feesPaid, feePenalty }: LiquidityProviderEpoch): string | null {
-  const [fees, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
-  return fees === null || penalty === null ? null : writeDecimal(ratio(multiply(fees, penalty), ONE, 0, 0)!)
+/** The columns before those that have a sum. */
+export const UNSUMMED = EPOCH_COLUMNS.findIndex(({ name }) => name === 'fees')
+
+/**
+ * What a provider received of its fees of an epoch, after the fee penalty and before any bonus; null if it is not known. The
+ * core cuts it to the smallest unit.
+ */
+export function earnedOf(row: LiquidityProviderEpoch): string | null {
+  const fees = splitFees(row)
+  return fees === null ? null : writeDecimal(fees.earned)
+}
+
+/** The fee penalty of an epoch as an amount: the rest of the fees. */
+export function lostToPenalty(row: LiquidityProviderEpoch): string | null {
+  const fees = splitFees(row)
+  return fees === null ? null : writeDecimal(subtract(fees.paid, fees.earned))
+}
+
+function splitFees({
+  feesPaid,
+  feePenalty,
+}: LiquidityProviderEpoch): { paid: Decimal; earned: Decimal } | null {
+  const [paid, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
+  if (paid === null || penalty === null) return null
+  return { paid, earned: ratio(multiply(paid, subtract(ONE, penalty)), ONE, 0, 0)! }
 }
 
 /** The sum of what is known; null if nothing is. */
@@ -171,7 +210,7 @@ export function describeDearest(
   }
 }
 
-/** Penalties are equal if they differ by less: the core cuts them at 16 places. */
+/** Penalties are equal if they differ by less: another version of the core may round otherwise. */
 const NEAR = 1e-9
 
 /**
@@ -181,31 +220,34 @@ const NEAR = 1e-9
  * @param earlier rows before it, newest first
  */
 function whyPenalised(
-  { timeOnBook, feePenalty }: LiquidityProviderEpoch,
+  { timeOnBook, feePenalty: penalty }: LiquidityProviderEpoch,
   earlier: readonly LiquidityProviderEpoch[],
-  terms: SlaParameters | null,
+  sla: SlaParameters | null,
 ): string {
-  const time = timeOnBook || 'unknown'
-  const said = `Time on book ${showPart(time)}`
-  if (terms === null) return `${said}.`
-  const least = terms.commitmentMinTimeFraction
-  const minimum = `the minimum of ${formatPercent(least)}`
-  const is = (penalty: number) => Math.abs(penalty - Number(feePenalty)) < NEAR
-  const isShort = isBelow(time, least)
+  const time = parseDecimal(timeOnBook ?? '')
+  const said = `Time on book ${showPart(timeOnBook || 'unknown')}`
+  if (sla === null) return `${said}.`
+  const minimum = `the minimum of ${formatPercent(sla.commitmentMinTimeFraction)}`
+  const unproved = `${said}; ${minimum} is that of today.`
+  const terms = penaltyTermsOf(sla)
+  if (time === null || terms === null) return unproved
+  const is = (one: Decimal) => Math.abs(approximate(one) - Number(penalty)) < NEAR
+  const isShort = compare(time, terms.minimum) < 0
   const against = `${said}, ${isShort ? 'below' : 'at least'} ${minimum}`
-  if (is(ownPenalty(time, terms))) {
+  if (is(ownFeePenalty(time, terms)))
     return `${against}${isShort ? '' : ': the penalty is for the time off the book'}.`
-  }
   const counted = earlier
-    .flatMap((row) => (row.timeOnBook ? ownPenalty(row.timeOnBook, terms) : []))
-    .slice(0, Number(terms.performanceHysteresisEpochs))
-  return is(counted.reduce((sum, one) => sum + one, 0) / counted.length)
+    .flatMap((row) => parseDecimal(row.timeOnBook ?? '') ?? [])
+    .slice(0, Number(sla.performanceHysteresisEpochs))
+    .map((one) => ownFeePenalty(one, terms))
+  return is(feePenalty(time, counted, terms))
     ? `${against}: the penalty is the average of the ${counted.length} epochs before.`
-    : `${said}; ${minimum} is that of today.`
+    : unproved
 }
 
-/** The fee penalty for an epoch's own time on book. */
-function ownPenalty(timeOnBook: string, terms: SlaParameters): number {
-  const [time, least] = [Number(timeOnBook), Number(terms.commitmentMinTimeFraction)]
-  return time < least ? 1 : ((1 - time) / (1 - least)) * Number(terms.slaCompetitionFactor)
+/** The terms of a market's SLA as numbers; null if one of them is none. */
+export function penaltyTermsOf(sla: SlaParameters): PenaltyTerms | null {
+  const minimum = parseDecimal(sla.commitmentMinTimeFraction)
+  const competitionFactor = parseDecimal(sla.slaCompetitionFactor)
+  return minimum === null || competitionFactor === null ? null : { minimum, competitionFactor }
 }

@@ -5,14 +5,17 @@ import { MissingRows } from '../parts/missing-rows.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { Answer, Empty } from '../parts/states.tsx'
+import { Answer, Empty, Skeleton } from '../parts/states.tsx'
+import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
-import { useQuery } from '../service/use-query.ts'
+import { type Query, useQuery } from '../service/use-query.ts'
 import { EpochsChart } from './epochs-chart.tsx'
 import { EpochsTable } from './epochs-table.tsx'
 import type { ProviderRow } from './fees.ts'
 import { leastTime } from './provider-figure.tsx'
+import { useStanding } from './standing.ts'
+import { StandingPanel } from './standing-panel.tsx'
 
 /** How many epochs can be looked at. */
 const COUNTS = { 10: 'Last 10', 50: 'Last 50', 200: 'Last 200' }
@@ -25,11 +28,11 @@ export type HistoryProps = {
   partyId: string
   /** The provider's figures now; null if it has left the market. */
   now: ProviderRow | null
-  /** Content below, once the height of the history is known. */
+  /** Content below, once the heights above are known. */
   children: ComponentChildren
 }
 
-/** How a provider did on a market in its last epochs: a chart, a table, and the request that gives them. */
+/** How a provider stands on a market, and how it did in its last epochs: a chart, a table, and the request that gives them. */
 export function History({ marketId, partyId, now, children }: HistoryProps) {
   const filters = { marketId, partyId }
   const count = Object.keys(COUNTS).find((known) => known === param('epochs')) ?? '10'
@@ -41,11 +44,23 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
     async (signal) => lyra.liquidityProviderHistoryPage(filters, { first: Number(count), signal }),
     { version },
   )
-  const { data, error } = query
+  const { data } = query
+  const standing = useStanding(filters)
   const rows = data?.rows.map(({ node }) => node) ?? []
+  const range = { from: rows.length < Number(count) ? null : BigInt(rows.at(-1)!.timestamp), to: null }
   const listed = pageOf('epochPage', rows.length, ROWS)
+  // Before both are answered, what is below would move.
+  if (!isSettled(query) || !isSettled(standing)) {
+    return (
+      // With a key, it does not become the panel further below.
+      <section key="filling" class="panel filling">
+        <Skeleton what="epochs" tall />
+      </section>
+    )
+  }
   return (
     <>
+      <StandingPanel query={standing} marketId={marketId} now={now} newest={rows[0]} />
       <section class="panel" aria-labelledby="history-title">
         <div class="panel-head">
           <h2 id="history-title">
@@ -53,10 +68,8 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
           </h2>
           <Segments label="Number of epochs" name="epochs" choices={COUNTS} chosen={count} byDefault="10" />
         </div>
-        <MissingRows
-          resource="liquidityProviderHistory"
-          range={{ from: rows.length < Number(count) ? null : BigInt(rows.at(-1)!.timestamp), to: null }}
-        />
+        <MissingRows resource="liquidityProviderHistory" range={range} />
+        <MissingRows resource="paidLiquidityFees" range={range} besides="liquidityProviderHistory" />
         <Answer query={query} what="epochs">
           {() =>
             rows.length === 0 ? (
@@ -65,7 +78,11 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
               </Empty>
             ) : (
               <>
-                <EpochsChart rows={[...rows].reverse()} least={leastTime(marketId)} />
+                <EpochsChart
+                  rows={[...rows].reverse()}
+                  least={leastTime(marketId)}
+                  unit={marketUnit(marketId)}
+                />
                 <EpochsTable marketId={marketId} rows={rows} now={now} first={listed.first} count={ROWS} />
                 <Pages {...listed} what="epochs" />
               </>
@@ -79,7 +96,9 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
           />
         )}
       </section>
-      {(data !== null || error !== null) && children}
+      {children}
     </>
   )
 }
+
+const isSettled = ({ data, error }: Query<unknown>) => data !== null || error !== null

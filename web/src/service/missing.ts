@@ -6,11 +6,13 @@ import { latestCoverage } from './coverage.ts'
 /** Resources that figures are computed from, and the name of their rows in a sentence. */
 const ROWS = {
   checkpoints: 'checkpoints',
+  epochs: 'starts or ends of epochs',
   fundingPayments: 'funding payments',
   fundingPeriods: 'funding periods',
   fundingPeriodDataPoints: 'data points',
   liquidityProviderHistory: 'epochs of providers',
   liquidityProviders: 'liquidity provisions',
+  paidLiquidityFees: 'fees of providers',
 } as const
 
 export type SummedResource = keyof typeof ROWS

@@ -19,7 +19,7 @@ type DiskRetriesOptions = {
   disk: LogDisk
   /** Folder of the event log. */
   folder: string
-  log: Logger
+  logger: Logger
 }
 
 /** Who is told of faults, and may delete something. */
@@ -135,12 +135,12 @@ export class DiskRetries {
   }
 
   async #tryUntilDone(): Promise<void> {
-    const { log, folder, disk } = this.#options
+    const { logger, folder, disk } = this.#options
     let isLogged = false
     let isAccepting = false
     while (this.#refused.length > 0) {
       if (!isAccepting && !this.#makesRoom()) {
-        if (!isLogged) log.error(`${this.fault}, ${folder}: ${this.#fault!.message}`)
+        if (!isLogged) logger.error(`${this.fault}, ${folder}: ${this.#fault!.message}`)
         isLogged = true
         await disk.untilSpace()
       }
@@ -150,7 +150,7 @@ export class DiskRetries {
     this.#waiting = null
     this.#fault = null
     this.#listener.onFault(null)
-    if (isLogged) log.info('the event log can be written again')
+    if (isLogged) logger.info('the event log can be written again')
   }
 
   /** Tries all that was refused once; returns whether the disk has accepted it. More may have been refused meanwhile. */

@@ -21,7 +21,7 @@ type LogWriterOptions = {
    * has failed. Otherwise only what was committed counts.
    */
   isIntact: boolean
-  log: Logger
+  logger: Logger
   disk?: LogDisk
 }
 
@@ -61,7 +61,7 @@ export class LogWriter {
    * @throws the disk's error if the log cannot be read or flushed.
    */
   static async open(options: LogWriterOptions, listener: LogWriterListener): Promise<LogWriter> {
-    const { disk = NODE_DISK, folder, pinned, isIntact, log } = options
+    const { disk = NODE_DISK, folder, pinned, isIntact, logger } = options
     const head = readHead(disk, folder)
     if (pinned !== null && head !== null && head.chainId !== null && head.chainId !== pinned.id) {
       throw new OtherLogChainError(
@@ -70,7 +70,7 @@ export class LogWriter {
     }
     const ofLog = head?.chainId == null ? null : { id: head.chainId, pinnedBy: 'the event log is of chain' }
     const check = new EventCheck(pinned ?? ofLog)
-    const retries = new DiskRetries({ disk, folder, log }, listener)
+    const retries = new DiskRetries({ disk, folder, logger }, listener)
     const segments = new SegmentQueue({
       disk,
       folder,

@@ -70,46 +70,48 @@ export function decodeMarketData(
 /** The greatest seq that the message that was looked through last names; 0 if it names none. */
 let highestSeq = 0n
 
-/** Reads the periods of a message's product, beside the reader of the message itself. */
-const seqReader = new WireReader()
+/** Reads products, beside the reader of the message. */
+const productReader = new WireReader()
 
-/** Raises {@link highestSeq} by the seqs that the message `bytes[start..end)` names, up to malformed bytes. */
+/** Raises {@link highestSeq} by the seqs that the message `bytes[start..end)` names, which has been read. */
 function noteSeqs(bytes: Buffer, start: number, end: number): void {
-  seqReader.reset(bytes, start, end)
+  reader.reset(bytes, start, end)
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === PRODUCT) noteSeqsOfProduct()
+    else reader.skip(tag)
+  }
+}
+
+/** Passes over a product after its tag, and raises {@link highestSeq} by the seqs that it names, up to malformed bytes. */
+function noteSeqsOfProduct(): void {
+  const end = reader.fieldEnd()
+  productReader.reset(reader.bytes, reader.at, end)
+  reader.at = end
   try {
-    while (seqReader.at < end) {
-      const tag = seqReader.tag()
-      if (tag === PRODUCT) noteSeqsOfProduct(end)
-      else seqReader.skip(tag)
+    while (productReader.at < end) {
+      const tag = productReader.tag()
+      if (tag === PRODUCT) noteSeqsOfPerpetual(end)
+      else productReader.skip(tag)
     }
   } catch (error) {
     if (!(error instanceof MalformedMessageError)) throw error
   }
 }
 
-/** Reads a product's data after their tag, which lie in a message that ends at `end`: a perpetual's lie within these. */
-function noteSeqsOfProduct(end: number): void {
-  const productEnd = seqReader.enter()
-  while (seqReader.at < productEnd) {
-    const tag = seqReader.tag()
-    if (tag === PRODUCT) noteSeqsOfPerpetual(productEnd)
-    else seqReader.skip(tag)
-  }
-  seqReader.leave(end)
-}
-
+/** Reads a perpetual's data after their tag, which lie in a product that ends at `end`. */
 function noteSeqsOfPerpetual(end: number): void {
-  const perpetualEnd = seqReader.enter()
-  while (seqReader.at < perpetualEnd) {
-    const tag = seqReader.tag()
+  const perpetualEnd = productReader.enter()
+  while (productReader.at < perpetualEnd) {
+    const tag = productReader.tag()
     if (tag === SEQ) {
-      const seq = seqReader.uint64()
+      const seq = productReader.uint64()
       if (seq > highestSeq) highestSeq = seq
     } else {
-      seqReader.skip(tag)
+      productReader.skip(tag)
     }
   }
-  seqReader.leave(end)
+  productReader.leave(end)
 }
 
 /** Market data whose lists are decoded when they are first requested. */
@@ -156,7 +158,6 @@ function findPlainMarket(): string | null {
   let elementIndex = 0
   const { bytes, end } = reader
   while (reader.at < end) {
-    const tagAt = reader.at
     const tag = reader.tag()
     if (tag === MARKET) {
       const market = reader.id(MARKET_IDS)
@@ -173,8 +174,7 @@ function findPlainMarket(): string | null {
       }
       reader.leave(end)
     } else if (tag === PRODUCT) {
-      reader.skip(tag)
-      noteSeqs(bytes, tagAt, reader.at)
+      noteSeqsOfProduct()
     } else {
       reader.skip(tag)
     }

@@ -12,7 +12,7 @@ type KeepOptions = {
   store: StoreAdmin
   /** Maximum age of rows, counted back from the last block, in nanoseconds. */
   keep: bigint
-  log: Logger
+  logger: Logger
   signal: AbortSignal
   /** Called after each attempt. */
   onAttempt?: (hasFailed: boolean) => void
@@ -22,7 +22,7 @@ type KeepOptions = {
  * Prunes old rows at once and then every hour, until the signal is aborted. Age is counted back from the last block: a
  * store that ingests an old stream, or whose network has halted, does not lose its rows.
  */
-export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOptions): Promise<void> {
+export async function keepPruned({ store, keep, logger, signal, onAttempt }: KeepOptions): Promise<void> {
   while (!signal.aborted) {
     try {
       const storeHead = await readStore(store, readStoreHead)
@@ -30,12 +30,12 @@ export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOp
         const before = BigInt(storeHead.timestamp) - keep
         const pruned = await pruneStore(store, { by: 'time', before }, { signal })
         if (Object.values(pruned).some((rows) => rows > 0))
-          log.info(`pruned, older than ${formatTime(before)}: ${describePruned(pruned)}`)
+          logger.info(`pruned, older than ${formatTime(before)}: ${describePruned(pruned)}`)
       }
       onAttempt?.(false)
     } catch (error) {
       onAttempt?.(true)
-      log.error(`old rows cannot be pruned: ${(error as Error).message}; next attempt in an hour`)
+      logger.error(`old rows cannot be pruned: ${(error as Error).message}; next attempt in an hour`)
     }
     await sleep(INTERVAL_MS, undefined, { signal }).catch(() => {})
   }

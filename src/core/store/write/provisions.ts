@@ -101,15 +101,18 @@ const READ_LATEST_PROVISION = `
 
 /**
  * Reads the stored provisions that matter to these events: theirs, and of each party that they name, or take a provision
- * from, the live ones and the latest one.
+ * from, the live ones and, if an event is not after everything that is stored, the latest one.
+ *
+ * @param storeHead the last stored block; 0 if there is none
  */
-export function* readProvisions(events: readonly ProvisionEvent[]): Mutation<Provisions> {
+export function* readProvisions(events: readonly ProvisionEvent[], storeHead: bigint): Mutation<Provisions> {
   const ids = [...new Set(events.map(({ id }) => id))]
   const named = (yield { text: READ_PROVISION, each: ids.map((id) => [id]) }).flat().map(storedProvision)
   const parties = new Map([...named, ...events].map(({ party }) => [party.key, party]))
   const each = [...parties.values()].map(({ marketId, partyId }) => [marketId, partyId])
   const live = (yield { text: READ_LIVE_PROVISIONS, each }).flat().map(storedProvision)
-  const last = (yield { text: READ_LATEST_PROVISION, each }).flat().map(storedProvision)
+  const isLate = events.some(({ position }) => position.height <= storeHead)
+  const last = isLate ? (yield { text: READ_LATEST_PROVISION, each }).flat().map(storedProvision) : []
   const provisions = new Provisions()
   for (const provision of [...named, ...live, ...last]) provisions.put(provision.id, provision)
   return provisions

@@ -1,8 +1,9 @@
 import { hasBlock, isBefore } from '../../domain/event-position.ts'
 import type { RowOf } from '../../model/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
+import { readStoreHead } from '../queries/coverage.ts'
 import { positionOf } from '../queries/unseen/positioned-rows.ts'
-import { type Mutation, readEach } from '../queries-protocol.ts'
+import { asMutation, type Mutation, readEach } from '../queries-protocol.ts'
 import { latest, ProviderMoves, partyOf } from './provider-moves.ts'
 import {
   type Provision,
@@ -35,13 +36,15 @@ const MOVE_PROVIDER = `
 
 /** Writes the provisions of a commit, the lists of providers in its market data, and what both change of providers. */
 export function* writeProviders(provisions: readonly ProvisionRow[], lists: MarketLists): Mutation {
+  const storeHead = BigInt((yield* asMutation(readStoreHead()))?.height ?? 0)
   // Read before the provisions of this commit are written, whose moves are noted one by one.
-  const laterProvisions = yield* readEach(READ_LATER_PROVISIONS, [...lists], ([marketId, { first }]) => [
+  const late = [...lists].filter(([, { first }]) => first.height <= storeHead)
+  const laterProvisions = yield* readEach(READ_LATER_PROVISIONS, late, ([marketId, { first }]) => [
     marketId,
     first.height,
     first.index,
   ])
-  const moves = yield* writeProvisions(provisions)
+  const moves = yield* writeProvisions(provisions, storeHead)
   for (const [[marketId], rows] of laterProvisions) {
     for (const [partyId, ...position] of rows) {
       moves.add(partyOf(marketId, String(partyId)), positionOf(position))
@@ -51,11 +54,11 @@ export function* writeProviders(provisions: readonly ProvisionRow[], lists: Mark
 }
 
 /** Writes provisions, and moves the stored providers that they show. Returns the moves, for rows that are written later. */
-function* writeProvisions(rows: readonly ProvisionRow[]): Mutation<ProviderMoves> {
+function* writeProvisions(rows: readonly ProvisionRow[], storeHead: bigint): Mutation<ProviderMoves> {
   const moves = new ProviderMoves()
   if (rows.length === 0) return moves
   const events = rows.map(provisionEvent)
-  const provisions = yield* readProvisions(events)
+  const provisions = yield* readProvisions(events, storeHead)
   yield { table: provisionTable, rows }
   events.sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
   for (const event of events) {

@@ -10,7 +10,7 @@ const CONNECTION_FAULT = 'the receiver is unreachable or refuses the connection;
 
 /** The faults of a forwarder's connection and of the logs that it reads. The log names each once, until it is over. */
 export class ForwardFaults {
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #address: string
   #connectionFault: string | null = null
   #readFault: string | null = null
@@ -19,8 +19,8 @@ export class ForwardFaults {
   #readLine: string | null = null
 
   /** @param address the receiver's, for the log */
-  constructor(log: Logger, address: string) {
-    this.#log = log
+  constructor(logger: Logger, address: string) {
+    this.#logger = logger
     this.#address = address
   }
 
@@ -37,7 +37,7 @@ export class ForwardFaults {
   /** The receiver is not connected. */
   disconnected({ message }: ConnectionError): void {
     const line = `${this.#address}: ${message}. Reconnecting; its events stay in the event log meanwhile`
-    if (line !== this.#connectionLine) this.#log.error(`forwarding: ${line}`)
+    if (line !== this.#connectionLine) this.#logger.error(`forwarding: ${line}`)
     this.#connectionLine = line
     this.#connectionFault = CONNECTION_FAULT
   }
@@ -75,7 +75,7 @@ export class ForwardFaults {
    */
   #noteReadFault(fault: string | null, line: string | null): void {
     this.#readFault = fault
-    if (line !== null && line !== this.#readLine) this.#log.error(`forwarding: ${line}`)
+    if (line !== null && line !== this.#readLine) this.#logger.error(`forwarding: ${line}`)
     this.#readLine = line
   }
 }

@@ -34,7 +34,7 @@ type ForwardProgressOptions = {
   repeatBytes: number
   /** The receiver's, for the log. */
   address: string
-  log: Logger
+  logger: Logger
 }
 
 /** The part of the state that tells how far forwarding is. */
@@ -163,9 +163,9 @@ export class ForwardProgress {
   }
 
   #miss(missing: HeightRange, next: bigint): void {
-    const { log, address } = this.#options
+    const { logger, address } = this.#options
     if (holdAll(this.#missing, missing)) return
-    log.error(
+    logger.error(
       `forwarding: ${describeBlocks(missing)} missing in the event log for ${address}: it must get them from another source, or from the core restarted from a snapshot before block ${missing.from}. Forwarding continues with block ${next}`,
     )
     const ranges = merged([...this.#missing, missing])

@@ -33,7 +33,7 @@ const UPKEEP_MS = 1_000
  */
 export class Forwarder {
   readonly #task: ForwardTask
-  readonly #log: Logger
+  readonly #logger: Logger
   readonly #onState: (state: ForwardState) => void
   readonly #reader: LogReader
   readonly #progress: ForwardProgress
@@ -43,10 +43,10 @@ export class Forwarder {
   /** Passed on since the start. */
   #messages = 0
 
-  constructor(task: ForwardTask, log: Logger, onState: (state: ForwardState) => void) {
+  constructor(task: ForwardTask, logger: Logger, onState: (state: ForwardState) => void) {
     const { host, port, logs, repeatBytes } = task
     this.#task = task
-    this.#log = log
+    this.#logger = logger
     this.#onState = onState
     this.#reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
     const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -55,9 +55,9 @@ export class Forwarder {
       name: forwarderName(task),
       repeatBytes,
       address,
-      log,
+      logger,
     })
-    this.#faults = new ForwardFaults(log, address)
+    this.#faults = new ForwardFaults(logger, address)
   }
 
   /**
@@ -105,7 +105,7 @@ export class Forwarder {
     signal.addEventListener('abort', onStop, { once: true })
     this.#connection = connection
     this.#faults.connected()
-    this.#log.info(`forwarding: connected to ${this.#address}`)
+    this.#logger.info(`forwarding: connected to ${this.#address}`)
     this.#report()
     try {
       await this.#passOn(connection, signal)
@@ -154,7 +154,9 @@ export class Forwarder {
 
   async #announce(connection: PairConnection, { height, event }: PendingUpgrade): Promise<void> {
     await this.#send(connection, [event])
-    this.#log.info(`forwarding: the protocol upgrade after block ${height} was announced to ${this.#address}`)
+    this.#logger.info(
+      `forwarding: the protocol upgrade after block ${height} was announced to ${this.#address}`,
+    )
     this.#report()
   }
 
@@ -190,7 +192,7 @@ export class Forwarder {
   #takeAnswer(message: Buffer): void {
     const height = readyHeightIn(message)
     if (height === null || this.#progress.noteReady(height)) return
-    this.#log.warn(
+    this.#logger.warn(
       `forwarding: the receiver is ready for a protocol upgrade after block ${height}, which the core has not announced`,
     )
   }

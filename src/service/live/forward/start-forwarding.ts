@@ -28,7 +28,7 @@ export type Forwarding = { stop(): Promise<void> }
  */
 export function startForwarding(
   task: ForwardTask,
-  log: Logger,
+  logger: Logger,
   onState: (state: ForwardState) => void,
 ): Forwarding {
   const worker = new Worker(moduleBeside(import.meta.url, 'forward-thread'), { workerData: task })
@@ -39,7 +39,7 @@ export function startForwarding(
     onState(state)
   })
   worker.on('error', (error) => {
-    log.error(`forwarding: stopped: ${(error as Error).message}`)
+    logger.error(`forwarding: stopped: ${(error as Error).message}`)
     onState({ ...state, connected: false, failure: 'stopped; see the log' })
   })
   onState(state)

@@ -10,14 +10,14 @@ import type { LongReads } from './long-reads.ts'
 /** Reads an embedded store in a separate thread, so that nothing else waits for it. */
 export function startLongReads(
   store: string,
-  log: Logger,
+  logger: Logger,
   { isReadOnly = false, isLate = false }: Pick<ThreadsOptions, 'isReadOnly' | 'isLate'> = {},
 ): LongReads {
   let exportCount = 0
   const thread = new ThreadCalls<LongReadRequest, LongReadAnswer>({
     module: moduleBeside(import.meta.url, 'long-read-thread'),
     task: { store, isReadOnly } satisfies LongReadTask,
-    log,
+    logger,
     what: 'the thread that reads for streams and exports',
     isLate,
   })

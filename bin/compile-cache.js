@@ -8,8 +8,10 @@ const WRITABLE_BY_OTHERS = 0o022
 /**
  * A folder for compiled code that only this user can write, created if it does not exist; null if there is none. Node executes what
  * it finds there instead of the program's own code, and checks no owner: so it is never in a folder that others share.
+ *
+ * @returns {string | null}
  */
-export function compileCacheFolder(): string | null {
+export function compileCacheFolder() {
   const { XDG_CACHE_HOME: caches } = process.env
   // By its specification, a relative path does not count.
   const parent = caches !== undefined && isAbsolute(caches) ? caches : join(homedir(), '.cache')

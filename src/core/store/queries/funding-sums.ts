@@ -1,0 +1,177 @@
+import { add, type Decimal, parseDecimal, subtract, textOfDecimal, ZERO } from '../../domain/decimal.ts'
+import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import { type Missing, missingOf } from '../../domain/missing.ts'
+import type { KeyValue, Row } from '../../model/resource.ts'
+import { fundingPayments } from '../../resources/funding-payments/description.ts'
+import { READ_STATE, type StoreVersion } from '../changes.ts'
+import type { StoreHead } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
+import { readCoverage } from './coverage.ts'
+import { stateOf } from './freshness.ts'
+
+/** An answer reads so many payments at most. */
+export const MAX_SUMMED_PAYMENTS = 500_000
+
+/** A range of times of payments: start (inclusive) and end (exclusive), Unix nanoseconds; null for an open end. */
+export type PaymentRange = { start: bigint | null; end: bigint | null }
+
+/** The sums of payments, in the smallest unit of an asset. */
+export type FundingSums = {
+  count: number
+  /** What changed balances for the better and for the worse, after losses; both positive. */
+  received: string
+  paid: string
+  /** `received` less `paid`. */
+  net: string
+  /** What others could not pay; zero or negative. */
+  lossAmount: string
+}
+
+/** Adds up payments. */
+export class FundingSum {
+  #count = 0
+  #received = ZERO
+  #paid = ZERO
+  #lossAmount = ZERO
+
+  add({ change, lossAmount }: SummedPayment): void {
+    this.#count++
+    if (change.digits > 0n) this.#received = add(this.#received, change)
+    else this.#paid = subtract(this.#paid, change)
+    this.#lossAmount = add(this.#lossAmount, lossAmount)
+  }
+
+  get received(): Decimal {
+    return this.#received
+  }
+
+  get paid(): Decimal {
+    return this.#paid
+  }
+
+  get net(): Decimal {
+    return subtract(this.#received, this.#paid)
+  }
+
+  texts(): FundingSums {
+    return {
+      count: this.#count,
+      received: textOfDecimal(this.#received),
+      paid: textOfDecimal(this.#paid),
+      net: textOfDecimal(this.net),
+      lossAmount: textOfDecimal(this.#lossAmount),
+    }
+  }
+}
+
+/** A payment as sums need it. */
+export type SummedPayment = {
+  marketId: string
+  partyId: string
+  time: bigint
+  /** The change of the party's balance: the amount after losses. */
+  change: Decimal
+  lossAmount: Decimal
+}
+
+/** The payments of a party, of one market, or of a party in one market. */
+export type PaymentSelection =
+  | { marketId: string; partyId: string | null }
+  | { marketId: null; partyId: string }
+
+const COLUMNS = 'market_id, party_id, cast(timestamp as text), cast(seq as text), amount, loss_amount'
+
+const PAYMENTS_AT_ONCE = 5_000
+
+/** The statement for payments of a selection after a row, in the order of an index; and that row's key. */
+type Scan = {
+  text: string
+  fixed: readonly KeyValue[]
+  begin: readonly KeyValue[]
+  keyOf(row: Row): KeyValue[]
+}
+
+function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: bigint): Scan {
+  const order = { limit: `limit ${PAYMENTS_AT_ONCE}` }
+  if (marketId === null) {
+    return {
+      text: `select ${COLUMNS} from funding_payments
+        where party_id = $1 and timestamp <= $2 and (timestamp, market_id, seq) > ($3, $4, $5)
+        order by timestamp, market_id, seq ${order.limit}`,
+      fixed: [partyId, upTo],
+      begin: [from, '', -1n],
+      keyOf: ([market, , time, seq]) => [BigInt(time!), String(market), BigInt(seq!)],
+    }
+  }
+  if (partyId === null) {
+    return {
+      text: `select ${COLUMNS} from funding_payments
+        where market_id = $1 and timestamp <= $2 and (timestamp, seq, party_id) > ($3, $4, $5)
+        order by timestamp, seq, party_id ${order.limit}`,
+      fixed: [marketId, upTo],
+      begin: [from, -1n, ''],
+      keyOf: ([, party, time, seq]) => [BigInt(time!), BigInt(seq!), String(party)],
+    }
+  }
+  return {
+    text: `select ${COLUMNS} from funding_payments
+      where market_id = $1 and party_id = $2 and timestamp >= $3 and timestamp <= $4 and seq > $5
+      order by seq ${order.limit}`,
+    fixed: [marketId, partyId, from, upTo],
+    begin: [-1n],
+    keyOf: ([, , , seq]) => [BigInt(seq!)],
+  }
+}
+
+/**
+ * Hands on the payments of a selection in a range.
+ *
+ * @param most how many may be read
+ * @returns how many were read; null if there are more than that
+ */
+export function* readPayments(
+  selection: PaymentSelection,
+  { start, end }: PaymentRange,
+  most: number,
+  onPayment: (payment: SummedPayment) => void,
+): Query<number | null> {
+  const scan = scanOf(selection, start ?? MIN_INT64, end === null ? MAX_INT64 : end - 1n)
+  let key = scan.begin
+  for (let read = 0; ; ) {
+    const rows = yield { text: scan.text, values: [...scan.fixed, ...key] }
+    read += rows.length
+    if (read > most) return null
+    for (const row of rows) {
+      const payment = paymentOf(row)
+      if (payment !== null) onPayment(payment)
+    }
+    if (rows.length < PAYMENTS_AT_ONCE) return read
+    key = scan.keyOf(rows.at(-1)!)
+  }
+}
+
+/** Null for an amount that is too large to calculate with. */
+function paymentOf([marketId, partyId, time, , amountText, lossText]: Row): SummedPayment | null {
+  const amount = parseDecimal(String(amountText))
+  const lossAmount = parseDecimal(String(lossText))
+  if (amount === null || lossAmount === null) return null
+  return {
+    marketId: String(marketId),
+    partyId: String(partyId),
+    time: BigInt(time!),
+    change: add(amount, lossAmount),
+    lossAmount,
+  }
+}
+
+/** The state of a store, and what it does not have of a range of payments; null in an empty store. */
+export function* readPaymentCoverage({
+  start,
+  end,
+}: PaymentRange): Query<({ storeHead: StoreHead; version: StoreVersion } & Missing) | null> {
+  const [state] = yield { text: READ_STATE }
+  const { storeHead, version } = stateOf(state!)
+  const coverage = yield* readCoverage()
+  if (storeHead === null || coverage === null) return null
+  return { storeHead, version, ...missingOf(coverage, [{ resource: fundingPayments.name, start, end }]) }
+}

@@ -1,0 +1,80 @@
+import { type CalendarSpan, startOfSpan } from '../../domain/calendar.ts'
+import type { Missing } from '../../domain/missing.ts'
+import type { StoreVersion } from '../changes.ts'
+import type { StoreHead } from '../pages/page.ts'
+import type { Query } from '../queries-protocol.ts'
+import {
+  FundingSum,
+  type FundingSums,
+  MAX_SUMMED_PAYMENTS,
+  type PaymentRange,
+  readPaymentCoverage,
+  readPayments,
+} from './funding-sums.ts'
+
+/** A request for what a party paid and received. */
+export type PartyFundingQuery = PaymentRange & {
+  partyId: string
+  /** Null: all markets. */
+  marketId: string | null
+  /** The length of buckets; null: none. */
+  span: CalendarSpan | null
+}
+
+/** The sums of a party in a market. A bucket starts with a day, week or month, Unix nanoseconds. */
+export type MarketFunding = FundingSums & {
+  marketId: string
+  /** Those with a payment, in time order; empty if none were requested. */
+  buckets: readonly (FundingSums & { start: bigint })[]
+}
+
+/** What a party paid and received in each market, in one snapshot. */
+export type PartyFunding = {
+  storeHead: StoreHead
+  version: StoreVersion
+  /** Those in which it paid or received anything in the range, by id. */
+  markets: readonly MarketFunding[]
+  /** Whether the range has more payments than are added up; then there are no sums. */
+  isTooLong: boolean
+} & Missing
+
+/** Adds up the payments of a party; null in an empty store. */
+export function* readPartyFunding(query: PartyFundingQuery): Query<PartyFunding | null> {
+  const covered = yield* readPaymentCoverage(query)
+  if (covered === null) return null
+  const { partyId, marketId, span } = query
+  const markets = new Map<string, MarketSums>()
+  const selection = marketId === null ? { marketId, partyId } : { marketId, partyId }
+  const read = yield* readPayments(selection, query, MAX_SUMMED_PAYMENTS, (payment) => {
+    let sums = markets.get(payment.marketId)
+    if (sums === undefined) {
+      sums = { all: new FundingSum(), buckets: new Map() }
+      markets.set(payment.marketId, sums)
+    }
+    sums.all.add(payment)
+    if (span !== null) bucketAt(sums, startOfSpan(payment.time, span)).add(payment)
+  })
+  if (read === null) return { ...covered, markets: [], isTooLong: true }
+  const inOrder = [...markets].sort(([a], [b]) => (a < b ? -1 : 1))
+  return { ...covered, markets: inOrder.map(marketFunding), isTooLong: false }
+}
+
+/** The sums of a market: of all payments, and of buckets by their start. */
+type MarketSums = { all: FundingSum; buckets: Map<bigint, FundingSum> }
+
+function bucketAt({ buckets }: MarketSums, start: bigint): FundingSum {
+  const known = buckets.get(start)
+  if (known !== undefined) return known
+  const bucket = new FundingSum()
+  buckets.set(start, bucket)
+  return bucket
+}
+
+function marketFunding([marketId, { all, buckets }]: [string, MarketSums]): MarketFunding {
+  const inOrder = [...buckets].sort(([a], [b]) => (a < b ? -1 : 1))
+  return {
+    marketId,
+    ...all.texts(),
+    buckets: inOrder.map(([start, sum]) => ({ start, ...sum.texts() })),
+  }
+}

@@ -1,0 +1,135 @@
+import type { FundingLeader } from 'lyra-client'
+import { placesOf, type Unit } from '../figures/amount.ts'
+import { groupDigits } from '../figures/format-figure.ts'
+import { subjectOf } from '../funding/view-range.ts'
+import { param } from '../location.ts'
+import { Amount } from '../parts/amount.tsx'
+import { Id } from '../parts/id.tsx'
+import { Segments } from '../parts/segments.tsx'
+import { Answer, Empty } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
+import { TablePlace } from '../parts/table-place.tsx'
+import type { Range } from '../series/series.ts'
+import { coverageTime } from '../service/coverage.ts'
+import { instruments, marketUnit } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+import { heldPayments, PaymentRange, shownRange } from './payment-range.tsx'
+
+const ROWS = 20
+
+const ORDERS = { net: 'Gained most', received: 'Received most', paid: 'Paid most' } as const
+
+/** Amounts are shown with two places, signed. */
+const STYLE = { places: 2, signed: true }
+
+/** In place of a party's payments while none is chosen: who received or paid most, of one asset. */
+export function Leaders() {
+  const held = heldPayments()
+  const assets = settlementAssets()
+  const asked = param('asset') ?? ''
+  const [asset, unit] = [...assets].find(([id]) => id === asked) ?? [...assets][0] ?? [null, null]
+  if (held === null || asset === null)
+    return (
+      <Empty title="Whose payments?">
+        Enter or paste the id of a party: what it paid and received in each market, and, if it provides
+        liquidity, how it did.
+      </Empty>
+    )
+  return <OfAsset asset={asset} unit={unit} held={held} assets={assets} />
+}
+
+/** The assets that markets settle in, with their units, by id; those of which no event names the decimals have none. */
+function settlementAssets(): ReadonlyMap<string, Unit> {
+  const units = new Map<string, Unit>()
+  for (const { marketId, settlementAsset } of instruments.value?.values() ?? []) {
+    const unit = marketUnit(marketId)
+    if (settlementAsset?.id && unit !== null) units.set(settlementAsset.id, unit)
+  }
+  return units
+}
+
+type OfAssetProps = { asset: string; unit: Unit; held: Range; assets: ReadonlyMap<string, Unit> }
+
+function OfAsset({ asset, unit, held, assets }: OfAssetProps) {
+  const range = shownRange(held)
+  const order = (['received', 'paid'] as const).find((one) => one === param('order')) ?? 'net'
+  const query = useQuery(
+    `${asset} ${order} ${subjectOf(range)}`,
+    (signal) =>
+      lyra.fundingLeaders({ assetId: asset, order, first: ROWS, from: range.from, to: range.to, signal }),
+    { version: `${range.from} ${range.to} ${coverageTime()}` },
+  )
+  const names = Object.fromEntries([...assets].map(([id, { symbol }]) => [id, symbol]))
+  return (
+    <section class="panel" aria-labelledby="leaders-title">
+      <div class="panel-head">
+        <h2 id="leaders-title">Who gained and who paid funding, in {unit.symbol}</h2>
+      </div>
+      {assets.size > 1 && (
+        <Segments
+          label="Asset"
+          name="asset"
+          choices={names}
+          chosen={asset}
+          byDefault={[...assets.keys()][0]!}
+        />
+      )}
+      <PaymentRange held={held} range={range} />
+      <Segments label="Order" name="order" choices={ORDERS} chosen={order} byDefault="net" />
+      <Answer query={query} what="the parties" tall>
+        {({ fundingLeaders: { parties, leaders } }) =>
+          leaders.length === 0 ? (
+            <Empty title="No funding payments in this range">
+              No period ended in which anyone had a position.
+            </Empty>
+          ) : (
+            <>
+              <LeadersTable leaders={leaders} unit={unit} />
+              <p class="quiet">
+                {leaders.length < parties &&
+                  `The first ${leaders.length} of ${groupDigits(`${parties}`)} parties. `}
+                Choose one, or enter its id above.
+              </p>
+            </>
+          )
+        }
+      </Answer>
+    </section>
+  )
+}
+
+/** Parties with what they received and paid, each with a link to its own payments. */
+export function LeadersTable({ leaders, unit }: { leaders: readonly FundingLeader[]; unit: Unit }) {
+  const textsOf = ({ net, received, paid }: FundingLeader) => [net, received, paid === '0' ? '0' : `-${paid}`]
+  const least = placesOf(leaders.flatMap(textsOf), unit, STYLE)
+  const titles = ['Total', 'Received', 'Paid']
+  return (
+    <TablePlace name="Table of parties">
+      <table class="stacked">
+        <TableHead titles={['Party', ...titles, 'Payments']} texts={['Party']} />
+        <tbody>
+          {leaders.map((leader) => (
+            <tr key={leader.partyId}>
+              <th scope="row">
+                <Id
+                  id={leader.partyId}
+                  what="the party id"
+                  link={{ view: 'party', params: { party: leader.partyId } }}
+                />
+              </th>
+              {textsOf(leader).map((text, index) => (
+                <td key={titles[index]} data-label={titles[index]} class="figure-column">
+                  <Amount {...STYLE} text={text} unit={unit} least={least} bare />
+                </td>
+              ))}
+              <td data-label="Payments" class="figure-column">
+                {groupDigits(`${leader.count}`)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TablePlace>
+  )
+}

@@ -1,0 +1,48 @@
+import { formatMinute } from '../figures/format-time.ts'
+import { RangeBar } from '../funding/range-bar.tsx'
+import { DAY, SECOND, type ViewRange, viewRange } from '../funding/view-range.ts'
+import { param, setParams } from '../location.ts'
+import { MissingRows } from '../parts/missing-rows.tsx'
+import type { Range } from '../series/series.ts'
+import { latestCoverage } from '../service/coverage.ts'
+
+/** From when to when the store has payments of any party; null if it has none. */
+export function heldPayments(): Range | null {
+  const spans = latestCoverage()?.fundingPayments ?? []
+  const times = spans.flatMap(({ firstTimestamp, lastTimestamp }) => [
+    BigInt(firstTimestamp),
+    BigInt(lastTimestamp),
+  ])
+  if (times.length === 0) return null
+  const last = times.reduce((a, b) => (a > b ? a : b))
+  // To the end of its second: ranges are shown in whole seconds.
+  return { from: times.reduce((a, b) => (a < b ? a : b)), to: last - (last % SECOND) + SECOND - 1n }
+}
+
+const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
+
+/** A week up to the last payment, unless the address names another range. */
+export function shownRange(held: Range): ViewRange {
+  const given = { from: param('from'), to: param('to'), span: param('span') }
+  return viewRange(given, held, lastTime(), '7d')
+}
+
+/** The range of the payments that are added up, to be changed, and what the store lacks of them. */
+export function PaymentRange({ held, range }: { held: Range; range: ViewRange }) {
+  return (
+    <>
+      <RangeBar
+        range={range}
+        held={held}
+        last={lastTime()}
+        least={DAY}
+        onSpan={(name) => setParams({ span: name, from: null, to: null, day: null })}
+        onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, day: null })}
+      />
+      <p class="range-said">
+        {formatMinute(range.from)} to {formatMinute(range.to)} UTC
+      </p>
+      <MissingRows resource="fundingPayments" range={range} />
+    </>
+  )
+}
