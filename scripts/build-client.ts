@@ -13,7 +13,7 @@ import {
   type ValueForm,
 } from '#core/model/field'
 import { FILTERS } from '#core/model/filters'
-import type { Filter, RequestKind, Resource } from '#core/model/resource'
+import { type Filter, type RequestKind, type Resource, takesDates } from '#core/model/resource'
 import { marketSummaries } from '#core/resources/market-summaries'
 import { LISTS, NODE_PARTS, RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '#service/http/paths'
@@ -104,7 +104,7 @@ export type MarketSummaryChange = Pick<${marketSummaries.nodeName}, 'marketId'> 
       'StreamName',
       'The names of the filters of each stream.',
       LISTS,
-      (resource) => (resource === marketSummaries ? [] : filterNames({ ...resource, dateRange: false })),
+      (resource) => (resource === marketSummaries ? [] : filterNames(resource, false)),
     ),
     `/** Path of each list; \`:marketId\` is the market of the filters. */
 export const PATHS: Record<ListName, string> = {
@@ -134,7 +134,8 @@ function reportOf(
   { path, parameters, description }: Question,
 ): { method: string; entry: string }[] {
   if ('list' in description) return []
-  const [[name, first] = ['', {}], ...others] = Object.entries(description.body.properties ?? {})
+  const [[field, first] = ['', {}], ...others] = Object.entries(description.body.properties ?? {})
+  const { name = field } = description
   const typeName = `${name[0]!.toUpperCase()}${name.slice(1)}`
   const summary = comment(`${description.summary}.`)
   const isBody = others.length > 0
@@ -251,6 +252,7 @@ function addObject(
 
 function typeOf(types: Map<string, string>, { form, meaning }: Field | StoredField): string {
   if (form === 'texts') return 'string[]'
+  if (form === 'boolean') return 'boolean'
   if (isStored(form)) addObject(types, form.typeName, meaning, form.stored)
   else if (isList(form)) {
     addObject(types, form.typeName, form.meaning, form.elements)
@@ -268,14 +270,14 @@ function typeOf(types: Map<string, string>, { form, meaning }: Field | StoredFie
   return form.typeName
 }
 
-const filtersName = ({ nodeName, scope, filters, dateRange }: Resource) =>
-  scope === null && filters.length === 0 && !dateRange ? 'Record<string, never>' : `${nodeName}Filters`
+const filtersName = (resource: Resource) =>
+  filterNames(resource).length === 0 ? 'Record<string, never>' : `${resource.nodeName}Filters`
 
 function streamFiltersType(resource: Resource): string {
-  const { scope, dateRange } = resource
+  const { scope } = resource
   const name = filtersName(resource)
   if (resource === marketSummaries) return 'Record<string, never>'
-  const ofList = dateRange ? `Omit<${name}, 'from' | 'to'>` : name
+  const ofList = takesDates(resource) ? `Omit<${name}, 'from' | 'to'>` : name
   return (scope === null ? ofList : `Partial<${ofList}>`) + neededType(resource, 'stream')
 }
 
@@ -287,7 +289,7 @@ function neededType({ filters, required }: Resource, kind: RequestKind): string 
 }
 
 function filtersType(resource: Resource): string {
-  const { scope, filters, dateRange, required } = resource
+  const { scope, filters, required } = resource
   const name = filtersName(resource)
   if (name.startsWith('Record')) return ''
   const given = ({ name, type, meaning }: Filter) =>
@@ -295,10 +297,10 @@ function filtersType(resource: Resource): string {
   const lines = [
     ...(scope === null ? [] : [`${comment(FILTERS[scope].meaning)}${scope}: string`]),
     ...filters.map(given),
-    ...(dateRange
+    ...(takesDates(resource)
       ? [
-          `${comment('Rows from this time on, inclusive.')}from?: Time | undefined`,
-          `${comment('Rows before this time.')}to?: Time | undefined`,
+          `${comment(resource.dateRange ? 'Rows from this time on, inclusive.' : 'Rows that end after this time, or have no end yet.')}from?: Time | undefined`,
+          `${comment(resource.dateRange ? 'Rows before this time.' : 'Rows that begin before this time.')}to?: Time | undefined`,
         ]
       : []),
   ]
@@ -307,11 +309,11 @@ function filtersType(resource: Resource): string {
 }
 
 /** The names of the filters of a list, in the order of its type. */
-const filterNames = ({ scope, filters, dateRange }: Resource): string[] => [
-  ...(scope === null ? [] : [scope]),
-  ...filters.map(({ name }) => name),
-  ...(dateRange ? ['from', 'to'] : []),
-]
+function filterNames(resource: Resource, hasDates = takesDates(resource)): string[] {
+  const { scope, filters } = resource
+  const names = filters.map(({ name }) => name)
+  return [...(scope === null ? [] : [scope]), ...names, ...(hasDates ? ['from', 'to'] : [])]
+}
 
 function namesType(
   name: string,

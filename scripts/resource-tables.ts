@@ -1,6 +1,6 @@
 import { columnOf, type Field, isObject } from '#core/model/field'
 import { FILTERS } from '#core/model/filters'
-import { type RequestKind, type Resource, wordsOf } from '#core/model/resource'
+import { type RequestKind, type Resource, takesDates, wordsOf } from '#core/model/resource'
 import { LISTS, RESOURCES } from '#core/resources/resources'
 import { TABLES } from '#core/store/schema/tables'
 import { streamPath } from '#service/http/paths'
@@ -55,7 +55,7 @@ function listsTable(page: string): string {
       const rows = summary.replace(/^List (?:the )?/, '')
       return [
         `${code(request)}${isOfReference ? ' *' : ''}`,
-        filtersText(resource, 'list', resource.dateRange === true),
+        filtersText(resource, 'list', takesDates(resource)),
         `[${rows}](#${sectionOf(page, request)})`,
       ]
     }),
@@ -205,14 +205,15 @@ function clientFilters(): string {
   )
 }
 
-function clientFiltersOf({ scope, filters, required, dateRange }: Resource, kind: RequestKind): string {
+function clientFiltersOf(list: Resource, kind: RequestKind): string {
+  const { scope, filters, required } = list
   const needed = required[kind] ?? []
   const isNeeded = (name: string) => needed.length === 1 && needed[0] === name
   const typeOf = (type: keyof typeof FILTER_TYPES) => FILTER_TYPES[type].replace('DataPointSource', 'Source')
   const parts = [
     ...(scope === null ? [] : [`${scope}${kind === 'list' ? '' : '?'}: ${typeOf(FILTERS[scope].type)}`]),
     ...filters.map(({ name, type }) => `${name}${isNeeded(name) ? '' : '?'}: ${typeOf(type)}`),
-    ...(dateRange && kind === 'list' ? ['from?: Time', 'to?: Time'] : []),
+    ...(takesDates(list) && kind === 'list' ? ['from?: Time', 'to?: Time'] : []),
   ]
   const text = parts.length === 0 ? 'None' : `{ ${parts.join('; ')} }`
   return needed.length > 1 ? `${text} // at least one of ${needed.join(' and ')}` : text

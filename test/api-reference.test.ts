@@ -306,7 +306,7 @@ describe('the API reference', () => {
       ['/api/v2/funding-rates?format=csv', "fetch('http://lyra/api/v2/funding-rates?format=csv')"],
       [
         '/api/v2/auctions/{marketId}?marketId=aa&dateRange.endTimestamp=5',
-        "await lyra.auctions('aa', { to: '5' })",
+        "await lyra.marketAuctions('aa', { to: '5' })",
       ],
       ['/api/v2/coverage?marketId=aa&after=x', "await lyra.coverage({ marketId: 'aa', after: 'x' })"],
       ['/api/v2/market-summaries', 'lyra.marketSummariesPage({}, {})'],

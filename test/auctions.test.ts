@@ -4,12 +4,23 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event
 import type { MarketEvent } from '#core/events/event'
 import { TRADING_IS_OVER } from '#core/events/market-enums'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
+import { auctions } from '#core/resources/auctions/description'
 import { decodeEvent } from '#core/resources/projections'
 import { createLyraClient } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { checkWithFiles } from './fixtures/check.ts'
-import { beginOf, fileOf, perpetual, readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { getJson, send, statusOf } from './fixtures/http.ts'
+import { dumpStore } from './fixtures/dump-store.ts'
+import {
+  beginOf,
+  checkpoint,
+  content,
+  fileOf,
+  perpetual,
+  readRecording,
+  recordsOf,
+} from './fixtures/event-stream.ts'
+import { StreamFollower } from './fixtures/follow-store.ts'
+import { getJson, getPage, type Params, query, send, statusOf } from './fixtures/http.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -21,24 +32,52 @@ import {
   serveLive,
   timeOf,
 } from './fixtures/live-store.ts'
+import { restoreOldStore } from './fixtures/old-store.ts'
+import { runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { serve, serveFile, storeOfBytes } from './fixtures/service.ts'
+import { ingestWell, serve, serveFile, storeOfBytes } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { describeOn, fileWith, runSql, STORE_KINDS } from './fixtures/stores.ts'
 
 const SECOND = 1_000_000_000n
 
 type Interval = { start: string; end?: string }
+type Listed = Interval & { marketId: string; openingAuction: boolean }
 type Auctions = { marketId: string; completeFrom: string; intervals: Interval[] }
 
 async function auctionsOf(base: string, marketId: string, query = ''): Promise<Auctions> {
   return (await getJson<{ auctions: Auctions }>(base, `/api/v2/auctions/${marketId}?${query}`)).auctions
 }
 
-/** The auctions of a recording, by block times: events need not contain times. */
-function auctionsByBlocks(path: string): Map<string, Interval[]> {
+/** The auctions in the list, of one market or of all, oldest first. */
+async function listedBy(base: string, params: Params): Promise<Listed[]> {
+  const { edges } = await getPage(base, '/api/v2/auctions', [
+    ...(params as [string, string][]),
+    ['pagination.newestFirst', 'false'],
+    ['pagination.first', '5000'],
+  ])
+  return edges.map(({ node }) => node as unknown as Listed)
+}
+
+/** The auctions of a market, of which the list and the market's own answer say the same. */
+async function intervalsOf(base: string, marketId: string, params: Params = []): Promise<Interval[]> {
+  const { intervals } = await auctionsOf(base, marketId, query(params).slice(1))
+  const listed = await listedBy(base, [['marketId', marketId], ...(params as [string, string][])])
+  assert.deepEqual(
+    listed.map(({ marketId: _, openingAuction: __, ...interval }) => interval),
+    intervals,
+  )
+  return intervals
+}
+
+/**
+ * The auctions of a recording, by block times: events need not contain times. Those of the second kind begin with an opening
+ * auction.
+ */
+function auctionsByBlocks(path: string): Map<string, Interval[]> & { opening: Set<Interval> } {
   const envelope = createEnvelope()
-  const found = new Map<string, Interval[]>()
+  const opening = new Set<Interval>()
+  const found = Object.assign(new Map<string, Interval[]>(), { opening })
   let second = 0n
   for (const record of recordsOf(readRecording(path))) {
     if (record.kind === EVENT_KIND.beginBlock)
@@ -61,7 +100,9 @@ function auctionsByBlocks(path: string): Map<string, Interval[]> {
     // An opening auction starts before its event.
     else if (!event.leave) {
       const start = event.openingAuction ? event.start - (event.start % SECOND) : second
-      intervals.push({ start: start.toString() })
+      const interval = { start: start.toString() }
+      intervals.push(interval)
+      if (event.openingAuction) opening.add(interval)
     } else if (isOpen && last.start === second.toString()) intervals.pop()
     else if (isOpen) last.end = second.toString()
   }
@@ -99,14 +140,26 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
           )
           const query = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
           assert.deepEqual((await auctionsOf(base, marketId, query)).intervals, overlapping, query)
+          const range: [string, string][] = [
+            ['dateRange.startTimestamp', String(from)],
+            ['dateRange.endTimestamp', String(to)],
+          ]
+          assert.deepEqual(await intervalsOf(base, marketId, range), overlapping, query)
         }
       }
+      const listed = [...expected].flatMap(([marketId, intervals]) =>
+        intervals.map((one) => ({ marketId, ...one, openingAuction: expected.opening.has(one) })),
+      )
+      assert.deepEqual(
+        await listedBy(base, []),
+        listed.sort((a, b) => (a.marketId < b.marketId ? -1 : a.marketId > b.marketId ? 1 : 0)),
+      )
     })
   }
 
   test('are merged if adjacent, omitted if of zero length, and have no end while in progress', async (t) => {
     const { live, base } = await serveLive(t, kind, [pointAt(1), auction(1, false)])
-    const intervals = async () => (await auctionsOf(base, LIVE_MARKET.toUpperCase())).intervals
+    const intervals = () => intervalsOf(base, LIVE_MARKET.toUpperCase())
     assert.deepEqual(await intervals(), [{ start: at(1) }])
     // An extension has its own start, which is ignored.
     await live.commit(5, [auction(5, false, timeOf(4))])
@@ -145,7 +198,7 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
       const { live, base } = await serveLive(t, kind, [pointAt(1)])
       for (const [height, events] of order) await live.commit(height, events)
       const ended = [{ start: at(10), end: at(20) }]
-      assert.deepEqual((await auctionsOf(base, LIVE_MARKET)).intervals, ended)
+      assert.deepEqual(await intervalsOf(base, LIVE_MARKET), ended)
       assert.deepEqual((await auctionsOf(base, OTHER_MARKET)).intervals, [])
     }
     const { live, base } = await serveLive(t, kind, [pointAt(1), market(7)])
@@ -174,6 +227,81 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
     assert.deepEqual(await intervals(), [{ start: at(1), end: at(22) }])
     await runSql(store, 'update instruments set state = 5')
     assert.deepEqual(await intervals(), [{ start: at(1) }])
+  })
+
+  test('are listed and streamed with each change, in whatever order blocks arrive', async (t) => {
+    for (let seed = 1; seed <= 12; seed++) {
+      const random = createRandom(seed)
+      const heights = Array.from({ length: 16 }, (_, at) => at + 2).sort(() => random.integer(3) - 1)
+      const { store, live, base } = await serveLive(t, kind, [pointAt(1)])
+      const followers = [{}, { marketId: LIVE_MARKET }].map(
+        (selection) => new StreamFollower(store, auctions, selection),
+      )
+      for (const height of heights) {
+        const events = Array.from({ length: random.integer(3) }, () =>
+          auction(height, random.integer(2) === 1),
+        )
+        await live.commit(height, events)
+        for (const follower of followers) await follower.look()
+      }
+      await intervalsOf(base, LIVE_MARKET)
+      for (const follower of followers) assert.deepEqual(await follower.missing(), [], `seed ${seed}`)
+    }
+  })
+
+  test('are sent to followers when they begin, when they end, and when another one continues them', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const follower = new StreamFollower(store, auctions, {})
+    for (const events of [
+      [auction(1, false)],
+      [],
+      [auction(3, true), auction(3, false)],
+      [auction(4, true)],
+    ]) {
+      await live.commit(live.height + 1, events)
+      await follower.look()
+    }
+    const of = { marketId: LIVE_MARKET, start: at(1) }
+    assert.deepEqual(
+      [...follower.sent].map(([row, times]) => [JSON.parse(row), times]),
+      [
+        [{ ...of, openingAuction: false }, 2],
+        [{ ...of, end: at(4), openingAuction: false }, 1],
+      ],
+    )
+  })
+
+  test('of a block that was incomplete are those of the complete one', async (t) => {
+    const store = kind.create(t)
+    const marketId = 'a'.repeat(64)
+    const enter = content(EVENT_KIND.auction, { 1: marketId, 4: 5n * SECOND, 5: 9n * SECOND })
+    const leave = content(EVENT_KIND.auction, { 1: marketId, 3: 1, 5: 7n * SECOND })
+    const blocks = [
+      { height: 5, events: [enter] },
+      { height: 7, events: [checkpoint(), leave] },
+      { height: 9 },
+    ]
+    await ingestWell(t, store, fileOf(blocks[0]!, { ...blocks[1]!, without: [3] }, blocks[2]!), {
+      allowGap: true,
+    })
+    const base = await serve(t, store)
+    const [start, end] = [5n * SECOND, 7n * SECOND].map(String) as [string, string]
+    assert.deepEqual(await intervalsOf(base, marketId), [{ start }])
+    await ingestWell(t, store, fileOf(...blocks))
+    assert.deepEqual(await intervalsOf(base, marketId), [{ start, end }])
+    assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
+  })
+
+  test('of a store of an earlier version are computed by the upgrade', async (t) => {
+    const store = await restoreOldStore(t, kind)
+    await runWell(t, `migrate --store ${store}`)
+    const base = await serve(t, store)
+    const all = await listedBy(base, [])
+    assert.ok(all.length > 0)
+    for (const marketId of new Set(all.map((one) => one.marketId))) await intervalsOf(base, marketId)
+    const { since, auction_intervals: rows } = await dumpStore(store)
+    assert.equal(rows!.length, all.length)
+    assert.ok(!since!.some((row) => row.includes('auctions')))
   })
 
   test('that end with their market are not missing in a store that an older version began', async (t) => {
@@ -223,7 +351,7 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
     assertSays(text, '1672531200000000000')
     const client = createLyraClient({ url: base })
     const from = new Date(Number(timeOf(1) / 1_000_000n) + 60_000)
-    assert.deepEqual((await client.auctions(LIVE_MARKET, { from })).intervals, [{ start: at(1) }])
-    assert.deepEqual((await client.auctions(LIVE_MARKET, { to: timeOf(1) })).intervals, [])
+    assert.deepEqual((await client.marketAuctions(LIVE_MARKET, { from })).intervals, [{ start: at(1) }])
+    assert.deepEqual((await client.marketAuctions(LIVE_MARKET, { to: timeOf(1) })).intervals, [])
   })
 })

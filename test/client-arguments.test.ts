@@ -81,9 +81,9 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.series(MARKET, { bucket: 5 }),
   ],
   [
-    "auctions(marketId, options): unknown option 'source'; allowed: from, to, signal",
+    "marketAuctions(marketId, options): unknown option 'source'; allowed: from, to, signal",
     // @ts-expect-error
-    () => lyra.auctions(MARKET, { source: 'SOURCE_EXTERNAL' }),
+    () => lyra.marketAuctions(MARKET, { source: 'SOURCE_EXTERNAL' }),
   ],
   [
     "coverage(options): unknown option 'market'; allowed: after, marketId, signal",

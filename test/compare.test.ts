@@ -53,6 +53,7 @@ function checkpointsAndPoints({ resources }: Comparison) {
 /** Equal rows of the sample. */
 const ALL: Record<string, number> = {
   ...Object.fromEntries(RESOURCES.map(({ name }) => [name, 0])),
+  auctions: 3,
   checkpoints: 36,
   fundingPeriodDataPoints: 2_298,
   fundingPeriods: 48,

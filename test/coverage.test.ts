@@ -36,6 +36,7 @@ const SAMPLE_COVERAGE = {
   blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], imported: [], lastTimestamp: TIMESTAMP },
   since: [],
   ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, NO_ROWS[coverage]])),
+  auctions: { count: '3' },
   checkpoints: { count: '36', firstTimestamp: '1696500024000000000', lastTimestamp: '1696500899000000000' },
   fundingPeriodDataPoints: ofMarkets(['921', '931', '446'], TIMES),
   fundingPeriods: ofMarkets(['11', '16', '21'], TIMES),

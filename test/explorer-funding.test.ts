@@ -358,7 +358,7 @@ describe("the explorer's funding", () => {
       textOf(readoutOf({ ...funding, data }, 1_709_273_162_000_000_000n)),
       'At 2024-03-01 06:06:02 UTC period 7: -2.0384 %, shorts pay longs cumulative in this range +7.9685 % in steps of 2s External TWAP 0.00 USD price 1,401.32 USD 1,357.47 – 1,401.32, 2 points Internal TWAP 0.00 USD price 1,349.38 USD TWAP difference – in auction since the start of the period: no TWAP',
     )
-    const auctions = auctionTimes(readAuctions(await recording.client.auctions(ETH)), last)
+    const auctions = auctionTimes(readAuctions(await recording.client.marketAuctions(ETH)), last)
     const shades = auctions.map((at) => ({ ...at, kind: 'auction' as const }))
     const chart = { ...data, periods: null, shades, decimals: 5 }
     assert.equal(

@@ -186,7 +186,7 @@ describe('the view of a party', () => {
     ])
     const holdings = textOf(render(Holdings, { coverage: await client.coverage() }))
     assertSays(holdings, 'Funding payments 4,301 ')
-    assertSays(holdings, 'Instruments 5 Epochs 32 Fees paid by epoch 150 ')
+    assertSays(holdings, 'Instruments 5 Auctions 7 Epochs 32 Fees paid by epoch 150 ')
   })
 
   test('says what others could not pay, and which markets of more than six it does not draw', async () => {

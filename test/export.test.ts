@@ -235,7 +235,7 @@ describe('an export', () => {
     await assertFails(t, command, 'already exists', 1)
     await runWell(t, `${command} --force`)
     for (const [wrong, message] of [
-      ['nothing', 'It must be one of checkpoints, epochs, funding-payments'],
+      ['nothing', 'It must be one of auctions, checkpoints, epochs'],
       ['liquidity-providers --market x', '--market x must be hex digits: an id, or its first digits'],
       ['funding-periods --after abc', '--after is not a valid cursor; use'],
       ['checkpoints --seq 1', 'cannot be filtered by seq'],

@@ -205,7 +205,8 @@ function reportMethods(connection: Connection): Reports {
       const { signal } = (given[ofPath.length] ?? {}) as Signalled
       const { text } = await connection.get(reportTarget(name, ...given), signal)
       const body = JSON.parse(text) as Record<string, unknown>
-      return isBody ? body : body[name]
+      // Else the answer is the body's one field.
+      return isBody ? body : Object.values(body)[0]
     }
   }
   return methods as Reports

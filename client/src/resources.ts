@@ -5,6 +5,18 @@
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */
 export type Time = bigint | string | Date
 
+/** A time in which a market was in auction. Adjoining auctions are merged. */
+export type Auction = {
+  /** The market. */
+  marketId: string
+  /** Start of the auction, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  start: string
+  /** End of the auction, Unix nanoseconds. Absent while the auction is in progress. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  end?: string
+  /** Whether it is the market's opening auction, or begins with it. */
+  openingAuction: boolean
+}
+
 /** A checkpoint of the network. */
 export type Checkpoint = {
   /** Hash of the checkpoint. */
@@ -407,16 +419,16 @@ export type CompleteSince = {
   start: string | null
 }
 
+export type StoredRows = {
+  count: string
+}
+
 export type StoredBlockRows = {
   count: string
   /** Unix nanoseconds. */
   firstTimestamp: string | null
   /** Unix nanoseconds. */
   lastTimestamp: string | null
-}
-
-export type StoredRows = {
-  count: string
 }
 
 export type StoredMarketRows = {
@@ -446,6 +458,7 @@ export type Coverage = {
   blocks: StoredBlocks
   /** Resources that an older version of the service did not store: they are complete from this height on. To have them in all blocks, ingest the event files into a new store. */
   since: CompleteSince[]
+  auctions: StoredRows
   /** Times are those of the blocks that contained the rows. */
   checkpoints: StoredBlockRows
   epochs: StoredRows
@@ -884,8 +897,8 @@ export type AuctionInterval = {
   end?: string
 }
 
-/** List the auctions of a market. */
-export type Auctions = {
+/** List when a market was in auction. */
+export type MarketAuctions = {
   marketId: string
   /** Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has more than 20,000 auction events, of which the newest are read. */
   completeFrom: string
@@ -893,8 +906,8 @@ export type Auctions = {
   intervals: AuctionInterval[]
 }
 
-/** The options of `auctions`. */
-export type AuctionsOptions = {
+/** The options of `marketAuctions`. */
+export type MarketAuctionsOptions = {
   /** Auctions that end after this time or are in progress at it, Unix nanoseconds. */
   from?: Time | undefined
   /** Auctions that began before this time, Unix nanoseconds. */
@@ -947,6 +960,16 @@ export type LiquidityStandingOptions = {
   /** Only rows of this party. At least one of `marketId` and `partyId` must be given. */
   partyId?: string | undefined
   signal?: AbortSignal | undefined
+}
+
+/** Filters of a list of auctions. */
+export type AuctionFilters = {
+  /** Only rows of this market. */
+  marketId?: string | undefined
+  /** Rows that end after this time, or have no end yet. */
+  from?: Time | undefined
+  /** Rows that begin before this time. */
+  to?: Time | undefined
 }
 
 /** Filters of a list of funding payments; at least one of partyId. */
@@ -1035,6 +1058,8 @@ export type MarketSummaryFilters = {
 
 /** The node of each list. */
 export type Nodes = {
+  /** List the auctions of markets. */
+  auctions: Auction
   /** List the checkpoints of the network. */
   checkpoints: Checkpoint
   /** List the epochs of the network. */
@@ -1061,6 +1086,7 @@ export type ListName = keyof Nodes
 
 /** The filters of each list. */
 export type Filters = {
+  auctions: AuctionFilters
   checkpoints: Record<string, never>
   epochs: Record<string, never>
   fundingPayments: FundingPaymentFilters & { partyId: string }
@@ -1075,6 +1101,7 @@ export type Filters = {
 
 /** The filters of each stream: those of the list, without times; the market is optional. */
 export type StreamFilters = {
+  auctions: Omit<AuctionFilters, 'from' | 'to'>
   checkpoints: Record<string, never>
   epochs: Record<string, never>
   fundingPayments: Omit<FundingPaymentFilters, 'from' | 'to'>
@@ -1092,6 +1119,7 @@ export type MarketSummaryChange = Pick<MarketSummary, 'marketId'> & Partial<Mark
 
 /** What each stream sends. */
 export type StreamNodes = {
+  auctions: Auction
   checkpoints: Checkpoint
   epochs: Epoch
   fundingPayments: FundingPayment
@@ -1122,6 +1150,7 @@ export type FilteredStreamName = 'liquidityProviderHistory' | 'liquidityProvider
 
 /** The names of the filters of each list. */
 export const FILTER_NAMES: Record<ListName, readonly string[]> = {
+  auctions: ['marketId', 'from', 'to'],
   checkpoints: [],
   epochs: [],
   fundingPayments: ['partyId', 'marketId', 'from', 'to'],
@@ -1136,6 +1165,7 @@ export const FILTER_NAMES: Record<ListName, readonly string[]> = {
 
 /** The names of the filters of each stream. */
 export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
+  auctions: ['marketId'],
   checkpoints: [],
   epochs: [],
   fundingPayments: ['partyId', 'marketId'],
@@ -1150,6 +1180,7 @@ export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
 
 /** Path of each list; `:marketId` is the market of the filters. */
 export const PATHS: Record<ListName, string> = {
+  auctions: '/api/v2/auctions',
   checkpoints: '/api/v2/checkpoints',
   epochs: '/api/v2/epochs',
   fundingPayments: '/api/v2/funding-payments',
@@ -1164,6 +1195,7 @@ export const PATHS: Record<ListName, string> = {
 
 /** Path of all rows of each resource, of all markets. */
 export const EXPORT_PATHS: Record<ResourceName, string> = {
+  auctions: '/api/v2/export/auctions',
   checkpoints: '/api/v2/export/checkpoints',
   epochs: '/api/v2/export/epochs',
   fundingPayments: '/api/v2/export/funding-payments',
@@ -1177,6 +1209,7 @@ export const EXPORT_PATHS: Record<ResourceName, string> = {
 
 /** Where each stream is. */
 export const STREAM_PATHS: Record<StreamName, string> = {
+  auctions: '/api/v2/stream/auctions',
   checkpoints: '/api/v2/stream/checkpoints',
   epochs: '/api/v2/stream/epochs',
   fundingPayments: '/api/v2/stream/funding-payments',
@@ -1210,8 +1243,8 @@ export type Reports = {
   fundingRates(options?: FundingRatesOptions): Promise<FundingRates>
   /** Get the prices and TWAPs of a market in time buckets, for a chart. */
   series(marketId: string, options?: SeriesOptions): Promise<Series>
-  /** List the auctions of a market. */
-  auctions(marketId: string, options?: AuctionsOptions): Promise<Auctions>
+  /** List when a market was in auction. */
+  marketAuctions(marketId: string, options?: MarketAuctionsOptions): Promise<MarketAuctions>
   /** Get how liquidity providers stand in the running epoch. */
   liquidityStanding(options: LiquidityStandingOptions): Promise<LiquidityStandingAnswer>
 }
@@ -1289,7 +1322,7 @@ export const REPORTS: Record<
       source: 'source',
     },
   },
-  auctions: {
+  marketAuctions: {
     path: '/api/v2/auctions/:marketId',
     options: { from: 'dateRange.startTimestamp', to: 'dateRange.endTimestamp' },
   },

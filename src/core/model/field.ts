@@ -15,6 +15,8 @@ export type ValueForm =
   | 'marketId'
   | 'partyId'
   | 'text'
+  /** Stored as 0 or 1. */
+  | 'boolean'
   | NameForm
 
 /** An enum: stored as a small number, shown as a name. */

@@ -29,6 +29,7 @@ export function nodeWriter(
 
 function valueText(form: Field['form'], at: number): ValueText {
   if (form === 'text') return (row) => jsonText(row[at] as string)
+  if (form === 'boolean') return (row) => String(Number(row[at]) === 1)
   const names = namesOf(form)
   return names === null ? (row) => row[at] as string : (row) => names[row[at] as number] as string
 }

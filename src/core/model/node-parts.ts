@@ -48,7 +48,9 @@ function valueParts(field: Field): NodePart[] {
   if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
   if (isObject(form)) return objectParts(form.object)
   const value = { column, form }
-  return isJson(form) || form === 'text' ? [value] : [constant('"'), value, constant('"')]
+  return isJson(form) || form === 'text' || form === 'boolean'
+    ? [value]
+    : [constant('"'), value, constant('"')]
 }
 
 /** Whether a column contains JSON exactly as answers do. */

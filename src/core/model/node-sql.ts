@@ -24,6 +24,7 @@ export function nodeSql(fields: readonly Field[], known: Readonly<Record<string,
 /** The value of a column; `known` is that value if it is the same for all rows. */
 function valueSql({ form, column }: ValuePart, known: string | undefined): SqlPart {
   if (form === 'text') return { sql: `json_quote(${column})` }
+  if (form === 'boolean') return { sql: `case ${column} when 1 then 'true' else 'false' end` }
   const names = namesOf(form)
   if (names === null) return { sql: column }
   if (known !== undefined) return constant(names[Number(known)]!)

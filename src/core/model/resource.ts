@@ -103,6 +103,11 @@ type Description = {
   wholeList?: Readonly<Record<string, string>>
   /** Whether requests may restrict the first key column to a range of times. */
   dateRange?: boolean
+  /**
+   * The columns between whose times a row lies, if requests may restrict these to a range: rows that overlap it. The end may
+   * be null, and then is not known yet. A resource has this or `dateRange`, if any.
+   */
+  overlapRange?: { start: string; end: string }
   storage: DescribedStorage
   /** The node, field by field. */
   fields: readonly Field[]
@@ -256,9 +261,15 @@ function rowColumns({ name, key, fields, storage: { table, from } }: Description
 function rowTypeOf(form: Field['form']): RowType {
   if (form === 'integer' || form === 'signed' || form === 'time') return 'int64'
   if (form === 'marketId' || form === 'partyId') return 'line'
-  if (namesOf(form) !== null) return 'small'
+  if (form === 'boolean' || namesOf(form) !== null) return 'small'
   return isStored(form) || isList(form) || isNodeOf(form) ? 'json' : 'text'
 }
+
+/** Whether requests for a list may restrict it to a range of times. */
+export const takesDates = ({
+  dateRange,
+  overlapRange,
+}: Pick<Resource, 'dateRange' | 'overlapRange'>): boolean => dateRange === true || overlapRange !== undefined
 
 /** Name of a resource in a sentence: `funding period data points`. */
 export const wordsOf = ({ name }: Resource): string => wordsOfName(name)

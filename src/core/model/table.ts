@@ -34,6 +34,8 @@ export type Table<Row extends TableRow = TableRow> = {
    * and charts of each market and source; `providers`, the rows of the parties that its rows name.
    */
   alsoChanges?: 'series' | 'providers'
+  /** Whether its rows follow from those of another table, with which `lyra check` compares them, and not with event files. */
+  isDerived?: true
   /** Whether a row may come from another market: a commit that writes it may change the lists of both. */
   movesBetweenMarkets?: true
   /**

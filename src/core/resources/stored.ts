@@ -1,8 +1,9 @@
 import type { Projection } from '../model/projection.ts'
 import type { Resource } from '../model/resource.ts'
 import type { Table } from '../model/table.ts'
+import { auctions } from './auctions/description.ts'
 import { auctionProjection } from './auctions/projection.ts'
-import { auctionTable } from './auctions/table.ts'
+import { auctionIntervalTable, auctionTable } from './auctions/table.ts'
 import { checkpoints } from './checkpoints/description.ts'
 import { checkpointProjection } from './checkpoints/projection.ts'
 import { checkpointTable } from './checkpoints/table.ts'
@@ -82,7 +83,12 @@ export const STORED: readonly StoredData[] = [
       seriesStaleTable,
     ],
   },
-  { name: 'auctions', resource: null, projections: [auctionProjection], tables: [auctionTable] },
+  {
+    name: 'auctions',
+    resource: auctions,
+    projections: [auctionProjection],
+    tables: [auctionTable, auctionIntervalTable],
+  },
   {
     name: 'instruments',
     resource: instruments,

@@ -19,7 +19,7 @@ export type CellValue = string | null
  * Type of a table column. Integers are signed 64-bit; prices and quantities, which may be of any size, are text. Times
  * are Unix nanoseconds.
  */
-export type ColumnKind = 'text' | 'integer' | 'time' | 'list'
+export type ColumnKind = 'text' | 'integer' | 'time' | 'list' | 'boolean'
 
 /** A column of a resource's rows as a table: the nodes of the API, with nested fields as separate columns. */
 export type ExportColumn = {
@@ -130,6 +130,7 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
     add: (cells, row) => {
       const value = row[at]!
       if (value === null) cells.push(null)
+      else if (form === 'boolean') cells.push(String(Number(value) === 1))
       else cells.push(names === null ? String(value) : names[Number(value)]!)
     },
   }
@@ -163,5 +164,6 @@ export function cellsOfNode(fields: readonly Field[], node: object | null): Cell
 
 function columnKind(form: Field['form']): ColumnKind {
   if (form === 'time') return 'time'
+  if (form === 'boolean') return 'boolean'
   return form === 'integer' || form === 'signed' ? 'integer' : 'text'
 }

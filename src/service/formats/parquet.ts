@@ -16,6 +16,7 @@ const PARQUET_TYPES: Record<Exclude<ColumnKind, 'time'>, ColumnType> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   list: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   integer: { type: 'INT64' },
+  boolean: { type: 'BOOLEAN' },
 }
 
 /** The type of times. Those in microseconds have their old name, too, for readers that know no other. */
@@ -110,7 +111,7 @@ export async function* parquetOf(
 type GroupColumn = {
   set(row: number, value: CellValue | bigint): void
   /** The values of the first rows; those that follow may be set from the first one on again. */
-  take(rows: number): BigInt64Array | (CellValue | bigint)[]
+  take(rows: number): BigInt64Array | (CellValue | bigint | boolean)[]
 }
 
 const isInteger = (kind: ColumnKind) => kind === 'integer' || kind === 'time'
@@ -131,10 +132,12 @@ function createColumn(
       take: (rows) => values.subarray(0, rows),
     }
   }
-  const values: (CellValue | bigint)[] = []
+  const values: (CellValue | bigint | boolean)[] = []
   return {
     set: (row, value) => {
-      values[row] = isInteger(kind) && value !== null ? integerOf(value) : value
+      if (value === null) values[row] = null
+      else if (kind === 'boolean') values[row] = value === 'true'
+      else values[row] = isInteger(kind) ? integerOf(value) : value
     },
     take: (rows) => values.slice(0, rows),
   }

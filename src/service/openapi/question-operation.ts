@@ -16,7 +16,7 @@ import { operation, operationIdOf } from './operation.ts'
 
 /** The operation of a question. Its answer is declared as JSON: users of `format` need no generated client. */
 export function questionOperation({ path, parameters, description }: Question): object {
-  const { operationId, summary, body, refusals } =
+  const { operationId, name, summary, body, refusals } =
     'list' in description ? pageOf(description.list) : reportOf(description)
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   const asFile = fileDescriptionOf(description)
@@ -36,7 +36,7 @@ export function questionOperation({ path, parameters, description }: Question): 
       200: {
         description: 'list' in description ? 'A page.' : 'The answer.',
         headers,
-        content: { [JSON_TYPE]: { schema: namedBody(body) } },
+        content: { [JSON_TYPE]: { schema: namedBody(body, name) } },
       },
       304: { description: 'Not modified.', headers },
       ...refusals,
@@ -54,10 +54,10 @@ function fileDescriptionOf(description: Question['description']): string | null 
     : null
 }
 
-/** A body, with names for its own type and for that of its first field. */
-function namedBody(body: JsonSchema): JsonSchema {
+/** A body, with names for its own type and for that of its first field, by default after this field. */
+function namedBody(body: JsonSchema, answerName?: string): JsonSchema {
   const [[name, schema]] = Object.entries(body.properties ?? {}) as [[string, JsonSchema]]
-  const typeName = typeNameOf(name)
+  const typeName = typeNameOf(answerName ?? name)
   const first = schema.type === 'object' ? { title: typeName, ...schema } : schema
   return named(`${typeName}Answer`, { ...body, properties: { ...body.properties, [name]: first } })
 }
@@ -65,10 +65,15 @@ function namedBody(body: JsonSchema): JsonSchema {
 function pageOf(list: Resource) {
   const { bodyKey, nodeName, summary } = list
   const body = pageSchema(bodyKey, nodeName, reference(nodeName))
-  return { operationId: operationIdOf('list', list), summary, body, refusals: errorAnswers(list, 'list') }
+  const operationId = operationIdOf('list', list)
+  return { operationId, name: bodyKey, summary, body, refusals: errorAnswers(list, 'list') }
 }
 
 function reportOf(report: Report) {
   const { filtersOf } = report
-  return { ...report, refusals: filtersOf === undefined ? REPORT_REFUSALS : refusalsOfFilters(filtersOf) }
+  return {
+    name: undefined,
+    ...report,
+    refusals: filtersOf === undefined ? REPORT_REFUSALS : refusalsOfFilters(filtersOf),
+  }
 }

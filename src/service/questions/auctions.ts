@@ -55,5 +55,10 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
   },
   workload: () => ({ queue: 'report' }),
   sourceOf: () => null,
-  description: { operationId: 'getAuctions', summary: 'List the auctions of a market', body: BODY },
+  description: {
+    operationId: 'getAuctions',
+    name: 'marketAuctions',
+    summary: 'List when a market was in auction',
+    body: BODY,
+  },
 }

@@ -23,6 +23,7 @@ const SCHEMAS = {
   number: TEXT_SCHEMA,
   rate: TEXT_SCHEMA,
   text: TEXT_SCHEMA,
+  boolean: { type: 'boolean' },
   texts: { type: 'array', items: TEXT_SCHEMA },
 }
 

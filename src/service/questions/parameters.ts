@@ -64,6 +64,12 @@ export function dateRangeParameters(start: string, end: string): readonly Parame
   ]
 }
 
+/** A range of times that rows overlap. */
+const OVERLAP_RANGE_PARAMETERS = dateRangeParameters(
+  'Rows that end after this time, or have no end yet, Unix nanoseconds.',
+  'Rows that begin before this time, Unix nanoseconds.',
+)
+
 /** The range of times that a request names; null for an end that it leaves open. */
 export function dateRangeOf(values: ParameterValues): { start: bigint | null; end: bigint | null } {
   const timeOf = (name: string) => (values.get(`dateRange.${name}`) as bigint | undefined) ?? null
@@ -154,6 +160,7 @@ export function parametersOf(resource: Resource): readonly Parameter[] {
   return byName([
     ...PAGINATION_PARAMETERS,
     ...(resource.dateRange ? DATE_RANGE_PARAMETERS : []),
+    ...(resource.overlapRange === undefined ? [] : OVERLAP_RANGE_PARAMETERS),
     ...filterParametersOf(resource, 'list'),
     ...flagParametersOf(resource),
   ])

@@ -76,6 +76,8 @@ type IsFile = { isFile?: true }
 /** A question whose answer is one object, not a page of a list. */
 export type Report = {
   operationId: string
+  /** What the client calls its method and its answer, if not by the field of the body. */
+  name?: string
   summary: string
   /**
    * The schema of the body: an object, after whose first field the client names its method. The method gives the value of

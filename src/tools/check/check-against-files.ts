@@ -142,7 +142,7 @@ async function compareStores(
   }
   compareLastBlock(comparison, problems)
   const result: FilesComparison = { heights: heights.map(inText), rows: {}, allowed: {} }
-  for (const table of TABLES.filter(hasPositions)) {
+  for (const table of TABLES.filter((table) => hasPositions(table) && !table.isDerived)) {
     onStep?.(`${table.name}, against the event files`)
     const [stored, others] = [store, files].map(({ reader }) => walkTable(reader, table, {}, signal))
     const rules = rulesOf(comparison, table)

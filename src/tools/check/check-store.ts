@@ -8,6 +8,7 @@ import { hasPositions, TABLES, type Table, type TextCell, tableOf } from '#core/
 import { refuseOldSchema } from '#core/store/schema-version'
 import type { StoreAdmin } from '#core/store/store'
 import { allRows, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
+import { checkAuctions } from './check-auctions.ts'
 import { checkSeries } from './check-series.ts'
 import { createSpanCheck, type SpanCheck, type SpanRules } from './check-spans.ts'
 import { checkStream, type Heights, heightFault } from './check-stream.ts'
@@ -36,7 +37,7 @@ const SPANS = tableOf('funding_period_spans')
 
 /**
  * Checks a store in one snapshot: the database's own check, keys and their order, values, spans and series against points,
- * rows against the store head and gaps, providers against lists. Changes nothing. Needs memory for the funding periods of
+ * auctions against their events, rows against the store head and gaps, providers against lists. Changes nothing. Needs memory for the funding periods of
  * one market at a time.
  *
  * @throws {StoreError} if there is no store, or its schema is not the program's.
@@ -78,7 +79,8 @@ async function checkTables(
     return
   }
   const heights = await checkStream(checking)
-  const markets = new Set<TextCell>((await allRows(reader, tableOf('markets'))).map(([number]) => number!))
+  const numbers = await allRows(reader, tableOf('markets'))
+  const markets = new Set<TextCell>(numbers.map(([number]) => number!))
   const rowsCheck = new RowsCheck(checking, heights, markets)
   for (const table of TABLES) {
     onStep(table.name)
@@ -89,6 +91,10 @@ async function checkTables(
   }
   let series = 0
   for (const number of markets) series += await checkSeries(checking, number)
+  let auctions = 0
+  for (const [, marketId] of numbers) auctions += await checkAuctions(checking, marketId!)
+  const strayAuctions = rows.auction_intervals! - auctions
+  if (strayAuctions > 0) problems.add('auction_intervals', `${strayAuctions} rows of unknown markets`)
   const astray = rows.funding_period_series! - series
   if (astray > 0)
     problems.add('funding_period_series', `${astray} rows of unknown markets, sources or lengths`)

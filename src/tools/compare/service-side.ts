@@ -1,5 +1,5 @@
 import type { Resource } from '#core/model/resource'
-import { RESOURCES } from '#core/resources/resources'
+import { checkpoints } from '#core/resources/checkpoints/description'
 import { COVERAGE_PATH } from '#service/questions/coverage-body'
 import { parsedAnswer, ServiceError, serviceAt } from '../status/ask-service.ts'
 import { wholeCoverage } from '../status/service-status.ts'
@@ -41,7 +41,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
       `${base}: response without X-Block-Height; this is not the address of a Lyra service or Vega data node`,
     )
   }
-  const height = async () => heightOf(await get(`${RESOURCES[0]!.path}?pagination.first=1`))
+  const height = async () => heightOf(await get(`${checkpoints.path}?pagination.first=1`))
 
   const answer = await get(COVERAGE_PATH, [200, 404, 501, 503])
   const isReference = answer.status === 404 || answer.status === 501

@@ -70,7 +70,7 @@ export function useFunding(marketId: string, held: Range, range: ViewRange, vers
   })
   const auctions = useQuery(
     marketId,
-    async (signal) => readAuctions(await lyra.auctions(marketId, { signal })),
+    async (signal) => readAuctions(await lyra.marketAuctions(marketId, { signal })),
     { version },
   )
   const periods = older ? { ...wider, data: merge(wider.data, newest.data) } : newest

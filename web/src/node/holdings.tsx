@@ -16,7 +16,7 @@ const ROWS = 100
 /** Row counts of each resource. */
 export function Holdings({ coverage }: { coverage: Coverage }) {
   const { checkpoints, fundingPayments, fundingPeriodDataPoints, fundingPeriods, instruments } = coverage
-  const { liquidityProviders, liquidityProviderHistory, epochs, paidLiquidityFeesStats } = coverage
+  const { liquidityProviders, liquidityProviderHistory, auctions, epochs, paidLiquidityFeesStats } = coverage
   const markets = knownMarkets()
   const shown = pageOf('page', markets.length, ROWS)
   const totals: [name: string, count: string][] = [
@@ -27,6 +27,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
     ['Funding periods', `${sumOf(fundingPeriods)}`],
     ['Funding payments', `${sumOf(fundingPayments)}`],
     ['Instruments', instruments.count],
+    ['Auctions', auctions.count],
     ['Epochs', epochs.count],
     ['Fees paid by epoch', paidLiquidityFeesStats.count],
   ]

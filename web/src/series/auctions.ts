@@ -1,10 +1,10 @@
-import type { Auctions } from 'lyra-client'
+import type { MarketAuctions } from 'lyra-client'
 import type { Range } from './series.ts'
 
 /** When a market was in auction, Unix nanoseconds; `end` is null while one is in progress. */
 export type Auction = { start: bigint; end: bigint | null }
 
-export function readAuctions({ intervals }: Auctions): Auction[] {
+export function readAuctions({ intervals }: MarketAuctions): Auction[] {
   return intervals.map(({ start, end }) => ({
     start: BigInt(start),
     end: end === undefined ? null : BigInt(end),

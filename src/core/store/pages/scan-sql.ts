@@ -168,10 +168,13 @@ export function filterConditions(
   return conditions
 }
 
-/** The conditions of a selection: its market, its filters, and the resource's fixed condition. */
+/** A value of a selection that conditions compare. */
+type ComparedValue = 'market' | FilterName | 'from' | 'to'
+
+/** The conditions of a selection: its market, its filters, a range that rows overlap, and the resource's fixed condition. */
 export function selectionConditions(
   selected: Pick<Scan, 'resource' | 'selection' | 'market'>,
-  placeholderOf: (value: 'market' | FilterName) => string,
+  placeholderOf: (value: ComparedValue) => string,
   part?: ScanPart,
   hints?: Hints,
 ): string[] {
@@ -184,7 +187,22 @@ export function selectionConditions(
     conditions.push(`${storage.marketColumn} = ${placeholderOf(isNumbered ? 'market' : 'marketId')}`)
   }
   if (storage.condition !== undefined) conditions.push(storage.condition)
+  conditions.push(...overlapConditions(resource, selection, placeholderOf))
   return [...conditions, ...filterConditions(selected, placeholderOf, part, hints)]
+}
+
+/** The conditions for rows that overlap a range of times. */
+function overlapConditions(
+  { overlapRange }: Resource,
+  { from, to }: Scan['selection'],
+  placeholderOf: (value: 'from' | 'to') => string,
+): string[] {
+  if (overlapRange === undefined) return []
+  const { start, end } = overlapRange
+  return [
+    ...(from === undefined ? [] : [`(${end} is null or ${end} > ${placeholderOf('from')})`]),
+    ...(to === undefined ? [] : [`${start} < ${placeholderOf('to')}`]),
+  ]
 }
 
 /** The `where` clause of a part of a scan; empty if it selects all rows. */
@@ -195,7 +213,7 @@ function where(
   hints: Hints,
   role: ScanRole = 'scan',
 ): string {
-  const placeholderOf = (name: 'market' | FilterName) =>
+  const placeholderOf = (name: ComparedValue) =>
     placeholders.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!))
   const conditions = [
     ...selectionConditions(scan, placeholderOf, part, hints),

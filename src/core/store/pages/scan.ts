@@ -35,8 +35,10 @@ export type KeySpan = { first: bigint; last: bigint }
  */
 export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint | null): PageScans {
   const { resource, selection, descending, cursor } = query
-  const from = later(selection.from, span?.first)
-  const to = earlier(selection.to, span === null || span.last === MAX_INT64 ? undefined : span.last + 1n)
+  // A range that rows overlap is a condition (scan-sql.ts).
+  const range = resource.overlapRange === undefined ? selection : {}
+  const from = later(range.from, span?.first)
+  const to = earlier(range.to, span === null || span.last === MAX_INT64 ? undefined : span.last + 1n)
   const whole: Scan = {
     resource,
     selection,

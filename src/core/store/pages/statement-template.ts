@@ -45,6 +45,8 @@ export function templateOf(
 export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
   const isOfAll = isOfAllMarkets(resource, selection)
   let shape = `${resource.name} ${isOfAll} ${descending} ${lower?.inclusive} ${upper?.inclusive} ${selection.greatest}`
+  if (resource.overlapRange !== undefined)
+    shape += ` ${selection.from === undefined} ${selection.to === undefined}`
   for (const { name } of resource.filters) {
     const value = selection[name]
     shape += ` ${name === resource.storage.series?.filter ? value : value === undefined}`

@@ -527,5 +527,24 @@ export function schemaSteps(types: SchemaTypes): string[] {
   create index paid_liquidity_fees_stats_parties_by_party
     on paid_liquidity_fees_stats_parties (party_id, market_id, asset_id, reverse_epoch, height, event_index);
     `,
+
+    `
+  -- The auctions of markets, which the program calculates after this step from their events.
+  create table auction_intervals (
+    market_id ${key} not null,
+    start_timestamp ${int64} not null,
+    end_timestamp ${int64},
+    opening_auction ${int16} not null,
+    after_height ${int64} not null,
+    after_index ${int32} not null,
+    begin_height ${int64} not null,
+    begin_index ${int32} not null,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    primary key (market_id, start_timestamp)
+  )${keyed};
+  create index auction_intervals_by_begin on auction_intervals (market_id, begin_height, begin_index);
+  create index auction_intervals_by_height on auction_intervals (height, event_index, market_id);
+    `,
   ]
 }

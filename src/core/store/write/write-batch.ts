@@ -10,6 +10,7 @@ import type { SeriesBuilder } from '../charts/series-builder.ts'
 import type { Mutation } from '../queries-protocol.ts'
 import { TABLES, tableOf } from '../schema/tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
+import { changedAuctions, writeAuctions } from './write-auctions.ts'
 import { writePoints } from './write-points.ts'
 import { writeProviders } from './write-providers.ts'
 
@@ -24,6 +25,7 @@ const MAX_STEP_ROWS = 10_000
  * @param builder learns which buckets of the writer's series become stale
  */
 export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: SeriesBuilder): Mutation {
+  const auctions = yield* changedAuctions(batch)
   yield* deleteReplaced(batch.replaced)
   yield* numberMarkets(marketsOf(batch), markets)
   for (const table of TABLES) {
@@ -44,6 +46,7 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: Serie
     }
   }
   yield* writeMarketData(batch.marketData)
+  yield* writeAuctions(auctions)
   yield* writeProviders(rowsOf(batch, provisionTable), batch.marketData)
 }
 
