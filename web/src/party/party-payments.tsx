@@ -36,6 +36,7 @@ import {
   totalOf,
   withDays,
 } from './payments.ts'
+import { StatementDownload } from './statement-download.tsx'
 
 /** Payments are read so many at a time, so many times at most. */
 const PAGE_ROWS = 5_000
@@ -92,6 +93,7 @@ export function Payments({ partyId }: { partyId: string }) {
           <p class="range-said">
             {formatMinute(range.from)} to {formatMinute(range.to)} UTC
           </p>
+          <StatementDownload partyId={partyId} range={range} held={held} last={lastTime()} />
           <MissingRows resource="fundingPayments" range={range} />
           <Answer query={query} what="funding payments" tall>
             {(payments) =>
