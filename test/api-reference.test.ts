@@ -168,7 +168,8 @@ describe('the API reference', () => {
       await status.waitFor()
       // There is no party of which it is known that it has payments.
       const needsParty =
-        /\/(?:funding-payments|party-funding\/\{partyId\})$/.test(path) && !/stream|export/.test(path)
+        /\/(?:funding-payments|party-(?:funding|statements)\/\{partyId\})$/.test(path) &&
+        !/stream|export/.test(path)
       assert.equal(await status.innerText(), needsParty ? '400' : '200', path)
       if (needsParty) {
         assert.match(faults.splice(0).join(), /^console: .* status of 400 [^,]*$/)

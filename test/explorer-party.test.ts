@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { FundingPayment, LiquidityProviderEpoch, MarketFunding } from 'lyra-client'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
@@ -18,6 +19,7 @@ const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
 const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { Holdings } = await import('../web/src/node/holdings.tsx')
+const { monthsOf } = await import('../web/src/party/statement-download.tsx')
 const { PartyView } = await import('../web/src/party/party-view.tsx')
 const { describeDearest } = await import('../web/src/providers/epochs.ts')
 const { describeCosts } = await import('../web/src/party/epoch-costs.ts')
@@ -145,6 +147,18 @@ describe('the view of a party', () => {
       [2n * DAY - 1n, '100000000000000000006'],
       [2n * DAY, '99999999999999999999'],
     ])
+  })
+
+  test('offers a statement of each month with payments, of five years at most', () => {
+    const time = (text: string) => BigInt(Date.parse(text)) * 1_000_000n
+    const names = (from: string, to: string) => monthsOf(time(from), time(to)).map(({ name }) => name)
+    assert.deepEqual(names('2024-09-01', '2024-10-01'), ['2024-10', '2024-09'])
+    assert.deepEqual(names('2023-11-30T23:59:59Z', '2024-01-31T23:59:59Z'), ['2024-01', '2023-12', '2023-11'])
+    assert.deepEqual(names('2024-02-29', '2024-02-29'), ['2024-02'])
+    assert.equal(names('1990-01-01', '2024-01-31').length, 60)
+    for (const { name, from, to } of monthsOf(time('2019-03-01'), time('2024-02-29')))
+      assert.deepEqual([from, to > from], [time(`${name}-01`), true])
+    assert.equal(monthsOf(0n, time('2024-02-29'))[0]!.to, time('2024-03-01'))
   })
 
   test('shows its payments by market and day, in whole units, and the Node view counts all', async () => {
@@ -404,6 +418,28 @@ describe('the view of a party', () => {
       assert.equal(await copied(), '5607.788651')
       await shown.selectText()
       assert.equal(await copied(), '-5607.788651')
+      // The accountant's file is of last month, of the range that is shown, or of another month.
+      const statement = async (name: string) => {
+        await page.getByLabel('Statement of').selectOption(name)
+        const [download] = await Promise.all([
+          page.waitForEvent('download'),
+          page.getByRole('link', { name: 'Download statement' }).click(),
+        ])
+        const rows = readFileSync(await download.path(), 'utf8')
+          .trimEnd()
+          .split('\r\n')
+        return [download.suggestedFilename(), rows.length]
+      }
+      assert.equal(await page.getByLabel('Statement of').inputValue(), '2024-09')
+      assert.deepEqual(await statement('last month, 2024-09'), [
+        'statement-3e6558d0-2024-09-01-2024-10-01.csv',
+        447,
+      ])
+      assert.deepEqual(await statement('range'), [
+        'statement-3e6558d0-2024-09-24T160001Z-2024-10-01T160001Z.csv',
+        107,
+      ])
+      assertSays(String((await statement('2024-10'))[0]), '2024-10-01-2024-11-01-incomplete.csv')
       await page.getByRole('button', { name: 'all', exact: true }).click()
       await eventuallyIs(total, '-11423.209393')
       await page.reload()

@@ -10,7 +10,7 @@ import { fileOf, idOf, loss, MARKET, type MadeBlock, PARTY, payments } from './f
 import { getJson, send } from './fixtures/http.ts'
 import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
 import { createRandom } from './fixtures/random.ts'
-import { ingestWell, serve, serveFile, storeOfBytes } from './fixtures/service.ts'
+import { ingestWell, pruneBefore, serve, serveFile, storeOfBytes } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { describeOn, openStore, runSql, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -189,6 +189,24 @@ describeOn(STORE_KINDS, 'the sums of what a party paid and received', (kind) => 
     assert.deepEqual([headers['x-missing-blocks'], headers['x-since']], ['12-19, 21-29', '20'])
     const cached = await send(served, pathOf(PARTY, 'format=csv'))
     assert.equal(cached.headers['x-missing-blocks'], '12-19, 21-29')
+  })
+
+  test('say from when the payments have not been pruned', async (t) => {
+    const blocks = [10, 11, 12, 13].map((height) => paidAt(height, [[PARTY, '1']]))
+    const store = await storeOfBytes(t, kind, fileOf(...blocks))
+    const answered = async (query = '') => {
+      const { partyFunding, since } = await fundingOf(await serve(t, store), PARTY, query)
+      return [partyFunding.markets[0]!.net, since]
+    }
+    assert.deepEqual(await answered(), ['4', null])
+    await pruneBefore(store, 11n)
+    assert.deepEqual(await answered(), ['3', { height: '11', start: '11000000000' }])
+    await pruneBefore(store, 11_500_000_000n, 'time')
+    assert.deepEqual(await answered(), ['2', { height: '12', start: '11500000000' }])
+    assert.deepEqual(await answered('dateRange.startTimestamp=12000000000'), ['2', null])
+    await pruneBefore(store, 20_000_000_000n, 'time')
+    const { partyFunding, since } = await fundingOf(await serve(t, store), PARTY)
+    assert.deepEqual([partyFunding.markets, since], [[], { height: '13', start: '20000000000' }])
   })
 
   test('of a selection are read in parts, and not at all if it has too many payments', async (t) => {

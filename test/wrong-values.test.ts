@@ -142,7 +142,7 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
   exportFormat: [
     [unparsed('one of ndjson, csv, parquet'), ['', ' ', 'json', 'Parquet', 'CSV', 'csv ', 'xml']],
   ],
-  fileFormat: [[unparsed('one of csv'), ['', ' ', 'ndjson', 'parquet', 'CSV']]],
+  fileFormat: [[unparsed('one of csv, json'), ['', ' ', 'ndjson', 'parquet', 'CSV']]],
   fileTimes: [[unparsed('one of iso'), ['', ' ', 'rfc', 'ISO', 'micros', '1']]],
   exportTimes: [[unparsed('one of iso, micros, local'), ['', ' ', 'rfc', 'ISO', '1']]],
   exportNumbers: [[unparsed('one of text'), ['', ' ', 'texts', 'decimal']]],

@@ -668,6 +668,63 @@ export type PartyFundingOptions = {
   signal?: AbortSignal | undefined
 }
 
+export type StatementRow = {
+  /** Time of the block, RFC 3339 in UTC. */
+  time: string
+  /** Short name of the market. Null if it is not stored. */
+  market: string | null
+  /** The market. */
+  marketId: string
+  /** What the row is of. */
+  kind: 'funding payment' | 'liquidity fee' | 'fee penalty'
+  /** Number of the funding period within its market. */
+  period: string | null
+  /** Number of the epoch of a fee or penalty. */
+  epoch: string | null
+  /** Funding rate of the period. Null if that is not stored. */
+  rate: string | null
+  /** Position that was paid for, positive for a long one, rounded to the steps of the market. Null after losses, if a step pays less than two of the smallest unit, and if period or market are not stored. */
+  size: string | null
+  /** Change of the balance, in whole units of the asset. Null if it is not known. */
+  amount: string | null
+  /** Sum of the amounts of the asset up to this row. Null if the amount is. */
+  runningTotal: string | null
+  /** Part of a funding payment that others could not pay, zero or negative, in whole units; `amount` is without it. */
+  lossAmount: string | null
+  /** Symbol of the asset. Null if it is not stored. */
+  asset: string | null
+  /** The asset. Null if the market is not stored. */
+  assetId: string | null
+  /** Why the amount is not known. */
+  note: string | null
+}
+
+/** Get a statement of the funding payments, liquidity fees and fee penalties of a party. */
+export type PartyStatementAnswer = {
+  partyStatement: {
+    /** The party. */
+    partyId: string
+    /** Funding payments, liquidity fees and fee penalties, in time order. Fees are before the penalty, which is a row of its own. */
+    rows: StatementRow[]
+    /** Why the statement may not have everything that it should, in plain English. Empty if it has. */
+    incomplete: string[]
+    /** What no statement has. */
+    notIncluded: string[]
+  }
+  /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
+  missing: MissingBlocks[]
+  since: StoredSince | null
+}
+
+/** The options of `partyStatement`. */
+export type PartyStatementOptions = {
+  /** Rows before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Rows at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  signal?: AbortSignal | undefined
+}
+
 export type FundingLeader = {
   /** The party. */
   partyId: string
@@ -1237,6 +1294,8 @@ export type Reports = {
   positionFunding(marketId: string, options?: PositionFundingOptions): Promise<PositionFunding>
   /** Add up the funding payments of a party by market, and by day, week or month. */
   partyFunding(partyId: string, options?: PartyFundingOptions): Promise<PartyFundingAnswer>
+  /** Get a statement of the funding payments, liquidity fees and fee penalties of a party. */
+  partyStatement(partyId: string, options?: PartyStatementOptions): Promise<PartyStatementAnswer>
   /** List the parties that received or paid most funding. */
   fundingLeaders(options?: FundingLeadersOptions): Promise<FundingLeadersAnswer>
   /** Sum funding rates of markets by day or by 8 hours. */
@@ -1285,6 +1344,11 @@ export const REPORTS: Record<
       interval: 'interval',
       marketId: 'marketId',
     },
+  },
+  partyStatement: {
+    path: '/api/v2/party-statements/:partyId',
+    isBody: true,
+    options: { to: 'dateRange.endTimestamp', from: 'dateRange.startTimestamp' },
   },
   fundingLeaders: {
     path: '/api/v2/funding-leaders',

@@ -5,7 +5,7 @@ import { byFrom, describeRanges, type HeightRange, type InText, inText } from '.
  * The height from which a store has a resource in all blocks. An older version, which did not store it, ingested the blocks
  * below. Blocks below that arrive later have it, but the height stays.
  */
-type Since = {
+export type Since = {
   resource: string
   height: bigint
   /** The time of that block, Unix nanoseconds; null if it is unknown. */

@@ -17,7 +17,7 @@ const FILE_FORMAT_PARAMETER: Parameter = {
   name: 'format',
   type: PARAMETER_TYPES.fileFormat,
   description:
-    'Return all rows as CSV instead of JSON; too many rows are refused. Cannot be combined with paging parameters.',
+    '`csv`: return all rows as CSV instead of JSON; too many rows are refused. Cannot be combined with paging parameters.',
 }
 
 /** The parameters of a question over REST. */
@@ -38,7 +38,7 @@ export type FileOptions = { times?: 'iso' }
  * @throws {ApiError} 400 for parameters that only pages have
  */
 export function fileOptionsOf(values: ParameterValues, paging: readonly Parameter[]): FileOptions | null {
-  if (!values.has('format')) return null
+  if (values.get('format') !== 'csv') return null
   const paged = paging.find(({ name }) => values.has(name))
   if (paged !== undefined)
     throw invalidPagination(`${paged.name} cannot be used with format=csv, which returns all rows`)

@@ -149,7 +149,7 @@ export const PARAMETER_TYPES = {
   calendarSpan: oneOfTexts(themselves([...CALENDAR_SPANS, 'all']), 'all'),
   source: oneOfTexts(SOURCES_BY_TEXT, SOURCES[0]),
   exportFormat: oneOfTexts(themselves(Object.keys(EXPORT_TYPES))),
-  fileFormat: oneOfTexts(themselves(['csv'])),
+  fileFormat: oneOfTexts(themselves(['csv', 'json'])),
   fileTimes: oneOfTexts(themselves(['iso'])),
   exportTimes: oneOfTexts(themselves(TIMES_FORMS)),
   exportNumbers: oneOfTexts(themselves(['text'])),

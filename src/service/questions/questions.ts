@@ -9,6 +9,7 @@ import { liquidityStandingQuestion } from './liquidity-standing.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
 import { pageQuestion } from './page.ts'
 import { partyFundingQuestion } from './party-funding.ts'
+import { partyStatementQuestion } from './party-statement.ts'
 import { positionFundingQuestion } from './position-funding.ts'
 import type { Question } from './question.ts'
 import { seriesQuestion } from './series.ts'
@@ -22,6 +23,7 @@ export const QUESTIONS: readonly Question[] = [
   fundingEstimateHistoryQuestion,
   positionFundingQuestion,
   partyFundingQuestion,
+  partyStatementQuestion,
   fundingLeadersQuestion,
   fundingRatesQuestion,
   seriesQuestion,

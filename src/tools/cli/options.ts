@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from '#core/domain/plain-error'
 import { LOG_LEVELS } from '#service/log'
 
@@ -23,6 +23,28 @@ function variableOf(flags: string, prefix = 'lyra'): string {
 /** `--store`, of most commands. */
 export const storeOption = () =>
   setting('--store <store>', 'path of a SQLite file, or postgres://user@host/database').default('./lyra.db')
+
+/** `--url`, of commands that read a store or ask a service. */
+export const urlOption = () =>
+  setting('--url <address>', 'query a running service instead of a store').argParser(parseUrl)
+
+function parseUrl(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:3008.')
+  }
+  return text
+}
+
+/**
+ * Whether a command asks a service instead of a store. Options of the command line take precedence over the environment.
+ *
+ * @throws {InvalidSettingError} if the command line gives both.
+ */
+export function isOfService({ url }: { url: string | undefined }, command: Command): boolean {
+  if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
+  if (command.getOptionValueSource('url') !== 'cli') return false
+  throw new InvalidSettingError('--store and --url cannot be combined; give one of them')
+}
 
 /** `--log-level`, of every command. */
 export const logLevelOption = () =>

@@ -23,6 +23,7 @@ const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
   migrate: () => import('./migrate.ts'),
   copy: () => import('./copy.ts'),
   export: () => import('./export.ts'),
+  statement: () => import('./statement.ts'),
   generate: () => import('./generate.ts'),
 }
 

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { printable, printableLines } from '#core/domain/printable'
 import { findStore } from '#core/store/open-store'
 import { statusOfEventLog } from '../status/event-log-status.ts'
@@ -7,7 +7,7 @@ import { statusOfStore } from '../status/status.ts'
 import { describeEventLog } from './describe-event-log.ts'
 import { describeStatus } from './describe-status.ts'
 import { EXIT } from './exit.ts'
-import { InvalidSettingError, jsonOption, setting, storeOption } from './options.ts'
+import { isOfService, jsonOption, storeOption, urlOption } from './options.ts'
 import { printJson } from './output.ts'
 
 const NOTES = `
@@ -24,7 +24,7 @@ export function command(): Command {
       .summary('show the state of a store, running service or event log')
       .description('Shows the blocks, rows, gaps and state of a store, running service or event log.')
       .addOption(storeOption())
-      .addOption(setting('--url <address>', 'query a running service instead of a store').argParser(parseUrl))
+      .addOption(urlOption())
       // No variable: that of the service's log must not turn the command away from its store.
       .addOption(new Option('--event-log <folder>', 'show an event log instead of a store'))
       .addOption(jsonOption())
@@ -49,18 +49,4 @@ export function command(): Command {
         process.exitCode = EXIT.failure
       })
   )
-}
-
-/** Options of the command line take precedence over the environment. */
-function isOfService({ url }: StatusOptions, command: Command): boolean {
-  if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
-  if (command.getOptionValueSource('url') !== 'cli') return false
-  throw new InvalidSettingError('--store and --url cannot be combined; give one of them')
-}
-
-function parseUrl(text: string): string {
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) {
-    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:3008.')
-  }
-  return text
 }

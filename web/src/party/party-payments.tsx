@@ -23,7 +23,7 @@ import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
 import { CumulativeChart } from './cumulative-chart.tsx'
-import { heldPayments, PaymentRange, shownRange } from './payment-range.tsx'
+import { heldPayments, lastTime, PaymentRange, shownRange } from './payment-range.tsx'
 import {
   changesByDay,
   changesOf,
@@ -36,6 +36,7 @@ import {
   totalOf,
   withDays,
 } from './payments.ts'
+import { StatementDownload } from './statement-download.tsx'
 
 /** Of more payments the chart has a step for each day. */
 const MOST_DRAWN = 5_000
@@ -81,6 +82,7 @@ export function Payments({ partyId }: { partyId: string }) {
       ) : (
         <>
           <PaymentRange held={held} range={range} />
+          <StatementDownload partyId={partyId} range={range} held={held} last={lastTime()} />
           <Answer query={query} what="funding payments" tall>
             {(payments) =>
               payments.markets.length === 0 ? (

@@ -19,7 +19,8 @@ export function heldPayments(): Range | null {
   return { from: times.reduce((a, b) => (a < b ? a : b)), to: last - (last % SECOND) + SECOND - 1n }
 }
 
-const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
+/** The time of the last block. */
+export const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
 
 /** A week up to the last payment, unless the address names another range. */
 export function shownRange(held: Range): ViewRange {

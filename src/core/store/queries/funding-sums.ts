@@ -1,3 +1,4 @@
+import type { Since } from '../../domain/coverage.ts'
 import { add, type Decimal, parseDecimal, subtract, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Missing, missingOf } from '../../domain/missing.ts'
@@ -8,6 +9,7 @@ import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
 import { readCoverage } from './coverage.ts'
 import { stateOf } from './freshness.ts'
+import { readPrunedBefore } from './store-contents.ts'
 
 /** An answer reads so many payments at most. */
 export const MAX_SUMMED_PAYMENTS = 500_000
@@ -173,5 +175,33 @@ export function* readPaymentCoverage({
   const { storeHead, version } = stateOf(state!)
   const coverage = yield* readCoverage()
   if (storeHead === null || coverage === null) return null
-  return { storeHead, version, ...missingOf(coverage, [{ resource: fundingPayments.name, start, end }]) }
+  const since = [...coverage.since, ...(yield* readUnprunedSince(storeHead))]
+  const used = [{ resource: fundingPayments.name, start, end }]
+  return { storeHead, version, ...missingOf({ ...coverage, since }, used) }
+}
+
+const READ_HEIGHT_FROM_TIME = `
+  select cast(height as text) from funding_payments where timestamp >= $1
+  order by timestamp, market_id, seq, party_id limit 1`
+
+const READ_TIME_FROM_HEIGHT = `
+  select cast(timestamp as text) from funding_payments where height >= $1
+  order by height, event_index, market_id, party_id limit 1`
+
+/** From where payments have not been pruned: the other side of each bound is that of the first payment after it. */
+export function* readUnprunedSince(storeHead: StoreHead): Query<Since[]> {
+  const pruned = yield* readPrunedBefore()
+  const since: Since[] = []
+  const resource = fundingPayments.name
+  if (pruned?.timestamp != null) {
+    const start = BigInt(pruned.timestamp)
+    const [first] = yield { text: READ_HEIGHT_FROM_TIME, values: [start] }
+    since.push({ resource, height: BigInt(first?.[0] ?? storeHead.height), start })
+  }
+  if (pruned?.height != null) {
+    const height = BigInt(pruned.height)
+    const [first] = yield { text: READ_TIME_FROM_HEIGHT, values: [height] }
+    since.push({ resource, height, start: BigInt(first?.[0] ?? storeHead.timestamp) })
+  }
+  return since
 }
