@@ -172,10 +172,10 @@ describeOn(STORE_KINDS, 'a statement', (kind) => {
       const { partyStatement } = await statementOf(base, party)
       assert.deepEqual(partyStatement.rows.map(withoutSize), expectedRows(own, markets))
       for (const [index, { size, kind: of, amount }] of partyStatement.rows.entries()) {
-        const { lossAmount, unitPayment, marketId } = own[index]!
+        const { isAfterLoss, unitPayment, marketId } = own[index]!
         if (of !== 'funding payment') fees++
         if (amount === null) unknown++
-        if (lossAmount !== 0n) {
+        if (isAfterLoss) {
           assert.equal(size, null, `${party} ${index}`)
           lossy++
         } else if (size !== null) {

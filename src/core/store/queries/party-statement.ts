@@ -76,16 +76,13 @@ export function* readPartyStatement(query: PartyStatementQuery): Query<PartyStat
   if (storeHead === null || coverage === null) return null
   const missing = yield* readMissing(coverage, storeHead, query)
   const answer = { storeHead, version, missing: missing.missing, since: missing.since }
-  const paymentRows = yield* readAll(READ_PAYMENTS, query, MAX_STATEMENT_ROWS)
-  const historyRows =
-    paymentRows && (yield* readAll(READ_HISTORY, query, MAX_STATEMENT_ROWS - paymentRows.length))
-  if (paymentRows === null || historyRows === null)
-    return { ...answer, rows: [], unknown: 0, isTooLong: true }
-  const withProvision = yield* readMarketsWithProvision(query.partyId, historyRows)
-  const entries = [
-    ...paymentRows.map(paymentEntry),
-    ...historyRows.flatMap((row) => feesEntry(row, withProvision, coverage) ?? []),
-  ]
+  const payments = yield* readAll(READ_PAYMENTS, query, MAX_STATEMENT_ROWS, paymentEntry)
+  const left = MAX_STATEMENT_ROWS - (payments?.length ?? 0)
+  const history = payments && (yield* readAll(READ_HISTORY, query, left, (row) => row))
+  if (payments === null || history === null) return { ...answer, rows: [], unknown: 0, isTooLong: true }
+  const withProvision = yield* readMarketsWithProvision(query.partyId, history)
+  const fees = history.flatMap((row) => feesEntry(row, withProvision, coverage) ?? [])
+  const entries = [...payments, ...fees]
   entries.sort((a, b) => compare(a.time, b.time) || compare(a.marketId, b.marketId))
   const statement = new StatementRows(query.partyId, yield* readMarkets(entries))
   for (const entry of entries) statement.add(entry)
@@ -111,21 +108,27 @@ function* readMissing(
 /** The name of the fees in coverage (resources/stored.ts). */
 const FEES = 'paidLiquidityFees'
 
-/** All rows of a party in a range, of a statement with the key after its first two values; null if there are more than `most`. */
-function* readAll(
+/**
+ * All rows of a party in a range.
+ *
+ * @param text a statement whose first three columns are market, time and number, by which it continues after a row
+ * @returns what is made of each row; null if there are more than `most`
+ */
+function* readAll<Item>(
   text: string,
   { partyId, start, end }: PartyStatementQuery,
   most: number,
-): Query<Row[] | null> {
+  itemOf: (row: Row) => Item,
+): Query<Item[] | null> {
   const upTo = end === null ? MAX_INT64 : end - 1n
   let key: KeyValue[] = [start ?? MIN_INT64, '', -1n]
-  const all: Row[] = []
+  const items: Item[] = []
   for (;;) {
     const rows = yield { text, values: [partyId, upTo, ...key] }
-    if (all.length + rows.length > most) return null
-    for (const row of rows) all.push(row)
+    if (items.length + rows.length > most) return null
+    for (const row of rows) items.push(itemOf(row))
     const last = rows.at(-1)
-    if (last === undefined || rows.length < ROWS_AT_ONCE) return all
+    if (last === undefined || rows.length < ROWS_AT_ONCE) return items
     const [marketId, time, number] = last
     key = [BigInt(time!), String(marketId), BigInt(number!)]
   }
