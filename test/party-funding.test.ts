@@ -4,7 +4,7 @@ import { startOfSpan } from '#core/domain/calendar'
 import { DAY, SECOND } from '#core/domain/time'
 import { readPayments } from '#core/store/queries/funding-sums'
 import { readStore } from '#core/store/read-store'
-import { createLyraClient, type PartyFundingAnswer } from '../client/src/index.ts'
+import { createLyraClient, type FundingLeadersAnswer, type PartyFundingAnswer } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { fileOf, idOf, loss, MARKET, type MadeBlock, PARTY, payments } from './fixtures/event-stream.ts'
 import { getJson, send } from './fixtures/http.ts'
@@ -230,6 +230,22 @@ describeOn(STORE_KINDS, 'the sums of what a party paid and received', (kind) => 
     }
     assert.deepEqual(await read(MOST), [MOST, BigInt(MOST)])
     assert.equal((await read(MOST - 1))[0], null)
+  })
+
+  test('of thousands of periods are read in the order of numbers, not of texts', async (t) => {
+    const PERIODS = 6_000
+    // Times and seqs of one digit up to four.
+    const blocks = Array.from({ length: PERIODS }, (_, index) => paidAt(index + 2, [[PARTY, '1']], index + 1))
+    const base = await serve(t, await storeOfBytes(t, kind, fileOf(...blocks)))
+    for (const query of ['', `marketId=${MARKET}`]) {
+      const [funding] = (await fundingOf(base, PARTY, query)).partyFunding.markets
+      assert.deepEqual([funding!.count, funding!.net], [PERIODS, `${PERIODS}`], query)
+    }
+    const { fundingLeaders } = await getJson<FundingLeadersAnswer>(
+      base,
+      `/api/v2/funding-leaders?marketId=${MARKET}`,
+    )
+    assert.deepEqual([fundingLeaders.parties, fundingLeaders.leaders[0]!.count], [1, PERIODS])
   })
 
   test('are refused for malformed ids, intervals and ranges, and unknown parameters', async (t) => {

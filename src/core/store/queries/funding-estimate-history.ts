@@ -71,7 +71,7 @@ const POINTS_AT_ONCE = 5_000
 
 /** The periods that overlap a range: they are adjacent, so the first one is the last that began before it. */
 const READ_PERIODS = `
-  select ${textOf('seq')}, cast(start_timestamp as text), cast(end_timestamp as text), cast(start_height as text),
+  select ${textOf('seq')}, ${textOf('start_timestamp')}, cast(end_timestamp as text), cast(start_height as text),
     start_index, cast(height as text), event_index, internal_twap, external_twap, funding_payment, funding_rate
   from funding_periods
   where market_id = $1 and start_timestamp < $3 and (end_timestamp is null or end_timestamp >= $2)
@@ -84,12 +84,12 @@ const READ_SPAN = `
   where market = $1 and seq = $2`
 
 const READ_POINTS = `
-  select cast(timestamp as text), price, cast(height as text), event_index from funding_period_data_points
+  select ${textOf('timestamp')}, price, ${textOf('height')}, event_index from funding_period_data_points
   where market = $1 and source = $2 and timestamp >= $3 and timestamp <= $4 and seq = $5
   order by timestamp limit ${POINTS_AT_ONCE}`
 
 const READ_AUCTIONS = `
-  select leave, cast(case when leave then end_timestamp else start_timestamp end as text), cast(height as text), event_index
+  select leave, cast(case when leave then end_timestamp else start_timestamp end as text), ${textOf('height')}, event_index
   from ${auctionTable.name} where market_id = $1 and not opening_auction
   order by height, event_index`
 

@@ -7,6 +7,7 @@ import { fundingPayments } from '../../resources/funding-payments/description.ts
 import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
+import { textOf } from '../statements.ts'
 import { readCoverage } from './coverage.ts'
 import { stateOf } from './freshness.ts'
 import { readPrunedBefore } from './store-contents.ts'
@@ -81,7 +82,7 @@ export type PaymentSelection =
   | { marketId: string; partyId: string | null }
   | { marketId: null; partyId: string }
 
-const COLUMNS = 'market_id, party_id, cast(timestamp as text), cast(seq as text), amount, loss_amount'
+const COLUMNS = `market_id, party_id, ${textOf('timestamp')}, ${textOf('seq')}, amount, loss_amount`
 
 const PAYMENTS_AT_ONCE = 5_000
 

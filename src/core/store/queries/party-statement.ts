@@ -17,6 +17,7 @@ import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Query } from '../queries-protocol.ts'
+import { textOf } from '../statements.ts'
 import { readCoverage } from './coverage.ts'
 import { stateOf } from './freshness.ts'
 import { type PaymentRange, readUnprunedSince } from './funding-sums.ts'
@@ -42,7 +43,7 @@ export type PartyStatement = {
 const ROWS_AT_ONCE = 5_000
 
 const READ_PAYMENTS = `
-  select payments.market_id, cast(payments.timestamp as text), cast(payments.seq as text), payments.amount,
+  select payments.market_id, ${textOf('payments.timestamp')}, ${textOf('payments.seq')}, payments.amount,
     payments.loss_amount, periods.funding_payment, periods.funding_rate
   from funding_payments as payments
     left join funding_periods as periods on periods.market_id = payments.market_id and periods.seq = payments.seq
@@ -53,7 +54,7 @@ const READ_PAYMENTS = `
 const HISTORY = liquidityProviderHistory.storage
 
 const READ_HISTORY = `
-  select market_id, cast(timestamp as text), cast(epoch as text), fees_paid, fee_penalty, cast(height as text),
+  select market_id, ${textOf('timestamp')}, ${textOf('epoch')}, fees_paid, fee_penalty, cast(height as text),
     case when has_figures then 1 else 0 end
   from ${fromClause(liquidityProviderHistory)}
   where party_id = $1 and timestamp <= $2 and (timestamp, market_id, epoch) > ($3, $4, $5) and ${HISTORY.condition}
