@@ -62,7 +62,10 @@ describeOn(STORE_KINDS, 'lyra statement', (kind) => {
     await ingestWell(t, store, fileOf(first, paid(2), paid(5)), { allowGap: true })
     const { stdout, stderr } = await runWell(t, `statement --store ${store} --party ${PARTY}`)
     assertSays(stderr, 'the statement is incomplete: its last rows say why')
-    assertSays(stdout, ',incomplete,,,,,,,,,,blocks are missing or incomplete: blocks 3 to 4')
+    assertSays(
+      stdout,
+      ',incomplete,,,,,,,,,,"blocks are missing, incomplete, or imported without some rows: blocks 3 to 4',
+    )
     const { stderr: silent } = await runWell(
       t,
       `statement --store ${store} --party ${PARTY} --to 2500000000000000`,

@@ -403,18 +403,20 @@ describeOn(STORE_KINDS, 'a statement', (kind) => {
       return [partyStatement.incomplete, missing.map(({ from, to }) => `${from}-${to}`), since?.height]
     }
     assert.deepEqual(await of(''), [
-      ['blocks are missing or incomplete: blocks 2 to 9, blocks 12 to 19, blocks 21 to 29'],
+      [
+        'blocks are missing, incomplete, or imported without some rows: blocks 2 to 9, blocks 12 to 19, blocks 21 to 29',
+      ],
       ['2-9', '12-19', '21-29'],
       undefined,
     ])
     assert.deepEqual(await of(seconds(10, 12)), [
-      ['blocks are missing or incomplete: blocks 12 to 19'],
+      ['blocks are missing, incomplete, or imported without some rows: blocks 12 to 19'],
       ['12-19'],
       undefined,
     ])
     assert.deepEqual(await of(seconds(10, 11)), [[], [], undefined])
     assert.deepEqual(await of(seconds(30, 31)), [
-      ['the range ends after the last block, 30 of 1970-01-01T00:00:30Z'],
+      ['the range ends after the last stored block, 30 (1970-01-01T00:00:30Z)'],
       [],
       undefined,
     ])
@@ -431,7 +433,7 @@ describeOn(STORE_KINDS, 'a statement', (kind) => {
       rangeOf(11_000_000_001, null),
     )
     assert.deepEqual(since, { height: '20', start: '20000000000' })
-    assertSays(partyStatement.incomplete.join(), 'before block 20, of 1970-01-01T00:00:20Z')
+    assertSays(partyStatement.incomplete.join(), 'rows before block 20 (1970-01-01T00:00:20Z) may be missing')
   })
 
   test('of a store that begins later, or was pruned, says from when it has everything', async (t) => {

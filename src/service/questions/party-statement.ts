@@ -125,14 +125,16 @@ function incompleteReasons(
 ): string[] {
   const reasons: string[] = []
   if (missing.length > 0)
-    reasons.push(`blocks are missing or incomplete: ${describeRanges(missing, MOST_RANGES)}`)
+    reasons.push(
+      `blocks are missing, incomplete, or imported without some rows: ${describeRanges(missing, MOST_RANGES)}`,
+    )
   if (since !== null) {
-    const time = since.start === null ? '' : `, of ${formatTime(since.start)}`
-    reasons.push(`nothing is known, or not everything, of the time before block ${since.height}${time}`)
+    const time = since.start === null ? '' : ` (${formatTime(since.start)})`
+    reasons.push(`rows before block ${since.height}${time} may be missing`)
   }
   const headTime = BigInt(storeHead.timestamp)
   if (end !== null && end > headTime + 1n)
-    reasons.push(`the range ends after the last block, ${storeHead.height} of ${formatTime(headTime)}`)
+    reasons.push(`the range ends after the last stored block, ${storeHead.height} (${formatTime(headTime)})`)
   if (unknown > 0) reasons.push(`${count(unknown)} of ${count(rows.length)} amounts are not known`)
   if (partyId === NETWORK) reasons.push('no event says what the network really paid')
   return reasons
