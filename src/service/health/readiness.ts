@@ -5,7 +5,7 @@ import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { ForwardState } from '../live/forward/forward-state.ts'
 import type { LiveState } from '../live/live-ingestion.ts'
-import { describeWait, LONG_WAIT_MS } from '../live/protocol-upgrade.ts'
+import { describeUpgradeWait, LONG_UPGRADE_WAIT_MS } from '../live/protocol-upgrade.ts'
 import type { Metrics } from '../metrics.ts'
 
 /** Every kind of reason for which a service is not ready. */
@@ -214,12 +214,12 @@ function upgradeReport({ live }: IngestionState): UpgradeReport {
   const upgrade = live?.upgrade ?? null
   if (upgrade === null) return {}
   const { height, since, waitsFor } = upgrade
-  const isLong = waitsFor !== null && Date.now() - since >= LONG_WAIT_MS
+  const isLong = waitsFor !== null && Date.now() - since >= LONG_UPGRADE_WAIT_MS
   return {
     protocolUpgrade: {
       height,
       answered: waitsFor === null,
-      waitingFor: isLong ? describeWait(upgrade) : null,
+      waitingFor: isLong ? describeUpgradeWait(upgrade) : null,
     },
   }
 }

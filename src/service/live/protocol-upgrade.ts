@@ -8,7 +8,7 @@ import type { UpgradeState } from '#core/log/receiver-file'
 import type { LogWriter } from '#core/log/write/log-writer'
 
 /** A wait of this length is named. */
-export const LONG_WAIT_MS = 10_000
+export const LONG_UPGRADE_WAIT_MS = 10_000
 
 type ProtocolUpgradeOptions = {
   /** Folder of the event log. */
@@ -114,9 +114,9 @@ export class ProtocolUpgrade {
         `protocol upgrade after block ${state.height}: the core is answered again on its new connection`,
       )
     }
-    if (state.waitsFor === null || this.#isNamed || Date.now() - state.since < LONG_WAIT_MS) return
+    if (state.waitsFor === null || this.#isNamed || Date.now() - state.since < LONG_UPGRADE_WAIT_MS) return
     this.#isNamed = true
-    this.#options.logger.warn(describeWait(state))
+    this.#options.logger.warn(describeUpgradeWait(state))
   }
 
   #waitsFor(height: bigint): 'block' | 'receiver' | null {
@@ -157,7 +157,7 @@ export class ProtocolUpgrade {
 }
 
 /** Says for whom the core waits. */
-export function describeWait({ height, waitsFor }: UpgradeState): string {
+export function describeUpgradeWait({ height, waitsFor }: UpgradeState): string {
   const who =
     waitsFor === 'receiver'
       ? 'the receiver of forwarded events, which has not answered'

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { EventStreamError } from '../../records/record-position.ts'
 import { type LogDisk, NODE_DISK } from '../log-disk.ts'
-import { isHeadUnreadable, type LogHead, readHead } from '../log-head.ts'
+import { HEAD_NAME, isHeadUnreadable, type LogHead, readHead } from '../log-head.ts'
 import { type ReceiverFile, readReceiverFile } from '../receiver-file.ts'
 import { type SealedName, type SegmentName, segmentName, segmentsIn } from '../segment-name.ts'
 import { isSameSegment, type LogSegment, type LogSource } from './log-source.ts'
@@ -55,8 +55,10 @@ export class LocalLog implements LogSource {
     this.head = readHead(this.#disk, this.name)
     const { head } = this
     this.#headText = head === null ? null : `${head.number} ${head.bytes} ${head.upgrade?.height ?? ''}`
-    const isListed = performance.now() - this.#listedAtMs < LIST_MS
-    if (isListed && (this.#headText === before || (head !== null && this.#extendActive(head)))) return
+    if (performance.now() - this.#listedAtMs < LIST_MS) {
+      if (this.#headText === before) return
+      if (head !== null && this.#extendActive(head)) return
+    }
     this.#list()
   }
 
@@ -86,7 +88,7 @@ export class LocalLog implements LogSource {
     try {
       // The folder, not the head: each head is another file.
       watcher = watch(this.name, { persistent: false }, (_, name) => {
-        if (name === null || name === 'head.json') onChange()
+        if (name === null || name === HEAD_NAME) onChange()
       })
       watcher.on('error', () => {})
     } catch {
@@ -115,7 +117,9 @@ export class LocalLog implements LogSource {
       return
     }
     this.fault =
-      this.head === null && isHeadUnreadable(this.#disk, this.name) ? 'its head.json may not be read' : null
+      this.head === null && isHeadUnreadable(this.#disk, this.name)
+        ? `its ${HEAD_NAME} may not be read`
+        : null
     this.#listedAtMs = performance.now()
   }
 

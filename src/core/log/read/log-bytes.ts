@@ -30,9 +30,11 @@ export function bytesAfter(
 export function firstBefore(segments: SegmentChoice, height: bigint, bytes: number): bigint {
   let first = height + 1n
   let sum = 0
-  for (let segment = segments.find(height, { wantsWhole: true }); segment !== null; ) {
+  let segment = segments.find(height, { wantsWhole: true })
+  while (segment !== null) {
     sum += segment.bytes
-    if (sum > bytes && first <= height) break
+    const isOneThere = first <= height
+    if (isOneThere && sum > bytes) break
     first = segment.first
     segment = segments.find(first - 1n, { wantsWhole: true })
   }

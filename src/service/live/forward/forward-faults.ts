@@ -3,10 +3,12 @@ import type { Logger } from 'pino'
 import type { LogSource } from '#core/log/read/log-source'
 import { SeveralChainsError } from '../one-chain.ts'
 import type { ConnectionError } from './dial-pair.ts'
+import { MissingBlockError } from './forward-progress.ts'
 
 /** Public; the log says more. */
 const READ_FAULT = 'the event log cannot be read; see the log'
 const CONNECTION_FAULT = 'the receiver is unreachable or refuses the connection; see the log'
+const MISSING_BLOCK = 'a block is missing in the event log; forwarding goes on after it'
 
 /** The faults of a forwarder's connection and of the logs that it reads. The log names each once, until it is over. */
 export class ForwardFaults {
@@ -14,9 +16,12 @@ export class ForwardFaults {
   readonly #address: string
   #connectionFault: string | null = null
   #readFault: string | null = null
+  /** While no log can be read. */
+  #foldersFault: string | null = null
   /** The last lines about them in the log. */
   #connectionLine: string | null = null
   #readLine: string | null = null
+  #foldersLine: string | null = null
 
   /** @param address the receiver's, for the log */
   constructor(logger: Logger, address: string) {
@@ -26,7 +31,7 @@ export class ForwardFaults {
 
   /** Why nothing is forwarded; null without a fault. It contains no address. */
   get failure(): string | null {
-    return this.#connectionFault ?? this.#readFault
+    return this.#connectionFault ?? this.#foldersFault ?? this.#readFault
   }
 
   /** The receiver is connected. */
@@ -34,12 +39,12 @@ export class ForwardFaults {
     this.#connectionFault = this.#connectionLine = null
   }
 
-  /** The receiver is not connected. */
-  disconnected({ message }: ConnectionError): void {
-    const line = `${this.#address}: ${message}. Reconnecting; its events stay in the event log meanwhile`
+  /** The receiver is not connected: the connection was closed, by whichever side, or could not be made. */
+  disconnected(error: ConnectionError): void {
+    const line = `${this.#address}: ${error.message}. Reconnecting; its events stay in the event log meanwhile`
     if (line !== this.#connectionLine) this.#logger.error(`forwarding: ${line}`)
     this.#connectionLine = line
-    this.#connectionFault = CONNECTION_FAULT
+    this.#connectionFault = error instanceof MissingBlockError ? MISSING_BLOCK : CONNECTION_FAULT
   }
 
   /** A block was read. */
@@ -59,14 +64,14 @@ export class ForwardFaults {
   }
 
   /** Names logs whose folders cannot be read. Unless that is all of them, forwarding goes on with the others. */
-  nameUnreadable(logs: readonly LogSource[]): void {
+  nameUnreadable(logs: readonly Pick<LogSource, 'name' | 'fault'>[]): void {
     const unreadable = logs.filter(({ fault }) => fault !== null)
-    if (unreadable.length === 0) return
-    const line = unreadable
-      .map(({ name, fault }) => `${name}: the event log cannot be read (${fault})`)
-      .join('; ')
+    this.#foldersFault = unreadable.length > 0 && unreadable.length === logs.length ? READ_FAULT : null
+    const named = unreadable.map(({ name, fault }) => `${name}: the event log cannot be read (${fault})`)
     const remedy = 'let the user of this process read the folder and its files. Trying again'
-    this.#noteReadFault(unreadable.length === logs.length ? READ_FAULT : null, `${line}: ${remedy}`)
+    const line = named.length === 0 ? null : `${named.join('; ')}: ${remedy}`
+    if (line !== null && line !== this.#foldersLine) this.#logger.error(`forwarding: ${line}`)
+    this.#foldersLine = line
   }
 
   /**
