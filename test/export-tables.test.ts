@@ -103,7 +103,7 @@ describe('the table of a resource', () => {
           all.map((row) => Object.entries(row).map(([name, value]) => [name, exact(name, value)]))
         assert.deepEqual(exactRows(found), exactRows(table))
         const integers =
-          'atBlock endBlock seq fundingPeriodSeq epoch scheduleEvery slaPerformanceHysteresisEpochs decimalPlaces positionDecimalPlaces settlementAssetDecimals size'
+          'atBlock endBlock epochSeq seq fundingPeriodSeq epoch scheduleEvery slaPerformanceHysteresisEpochs decimalPlaces positionDecimalPlaces settlementAssetDecimals size'
         const times = 'timestamp start expiry end scheduleInitial'
         const has = (names: string, name: string) => names.split(' ').includes(name)
         for (const [name, type] of Object.entries(types)) {
@@ -115,7 +115,9 @@ describe('the table of a resource', () => {
                 ? 'BIGINT'
                 : has(times, name)
                   ? 'TIMESTAMP_NS'
-                  : 'VARCHAR'
+                  : name === 'openingAuction'
+                    ? 'BOOLEAN'
+                    : 'VARCHAR'
           assert.equal(type, expected, name)
         }
       })

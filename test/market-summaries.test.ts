@@ -39,9 +39,9 @@ function rowsOf(name: string, events: readonly MarketEvent[]): ModelRow[] {
 
 /** The market of an event, of any kind with rows of its own. */
 function marketOf(event: MarketEvent): string[] {
-  // Of losses, and of events without payments, there are no rows; paid fees are rows of the history of an epoch.
+  // Of losses, and of events without payments, there are no rows.
   const { kind, payments } = event as { kind: string; payments?: readonly object[] }
-  const isOwn = !['funding-loss', 'paid-liquidity-fees'].includes(kind) && payments?.length !== 0
+  const isOwn = kind !== 'funding-loss' && payments?.length !== 0
   return 'marketId' in event && isOwn ? [event.marketId] : []
 }
 
