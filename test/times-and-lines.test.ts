@@ -70,7 +70,7 @@ describeOn(STORE_KINDS, 'Times as dates', (kind) => {
         : 'list' in description && description.list.required.list !== undefined
           ? [['marketId', marketId]]
           : []
-      const target = path.replace(':marketId', marketId)
+      const target = path.replace(':marketId', marketId).replace(':partyId', partyId)
       const plain = await send(base, `${target}${query(needed)}`)
       assert.equal(plain.status, 200, plain.text.slice(0, 200))
       for (const more of [[], [['pretty', '1']]] as [string, string][][]) {

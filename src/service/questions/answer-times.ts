@@ -9,6 +9,7 @@ const TIMES_OF_REPORTS: Readonly<Record<string, Iterable<string>>> = {
   getFundingEstimateHistory: ['timestamp', 'start', 'end'],
   getFundingEstimate: timeNamesOf(fundingEstimate.fields),
   getPartyFunding: ['start', 'end'],
+  getPartyStatement: ['start', 'end'],
   getPositionFunding: ['firstEnd', 'lastEnd', 'completeFrom', 'end'],
 }
 
