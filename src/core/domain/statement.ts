@@ -92,7 +92,7 @@ export type FeesEntry = {
   penalty: Decimal | 'none' | null
 }
 
-export type StatementEntry = PaymentEntry | FeesEntry
+type StatementEntry = PaymentEntry | FeesEntry
 
 /** More decimals than any asset or market has: the text of a number would fill memory. */
 const MOST_DECIMALS = 100n
@@ -181,7 +181,7 @@ export class StatementRows {
   #push(row: StatementRow, amount: Decimal | null, reason: string): void {
     this.rows.push(row)
     const asset = this.#markets.get(row.marketId)?.asset
-    const whole = amount === null ? null : inWholeUnits(amount, asset?.decimals)
+    const whole = amount === null ? null : amountInUnits(amount, asset?.decimals)
     if (whole === null || asset == null) {
       this.#unknown++
       row.note = amount === null ? reason : NOTES.asset
@@ -194,12 +194,12 @@ export class StatementRows {
   }
 
   #wholeUnits(marketId: string, amount: Decimal): string | null {
-    const whole = inWholeUnits(amount, this.#markets.get(marketId)?.asset?.decimals)
+    const whole = amountInUnits(amount, this.#markets.get(marketId)?.asset?.decimals)
     return whole === null ? null : textOfDecimal(whole)
   }
 }
 
-function inWholeUnits({ digits, scale }: Decimal, decimals: bigint | null | undefined): Decimal | null {
+function amountInUnits({ digits, scale }: Decimal, decimals: bigint | null | undefined): Decimal | null {
   if (decimals == null || decimals < 0n || decimals > MOST_DECIMALS) return null
   return { digits, scale: scale + Number(decimals) }
 }

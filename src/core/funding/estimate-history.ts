@@ -12,7 +12,7 @@ export type PeriodEvent =
 export type AuctionChange = { kind: 'auction'; hasEnded: boolean; time: bigint }
 
 /** A period, and the market's auctions when it began. */
-export type HistoricPeriod = {
+type HistoricPeriod = {
   seq: bigint
   start: bigint
   /** Null while it runs. */

@@ -122,7 +122,7 @@ type Description = {
 }
 
 /** A boolean parameter that is true only if a filter is given, too. */
-export type Flag = { name: string; needs: FilterName; meaning: string }
+type Flag = { name: string; needs: FilterName; meaning: string }
 
 /** The kind of a request: a page, or all its rows; a stream; or the rows of all markets. */
 export type RequestKind = 'list' | 'stream' | 'export'

@@ -22,7 +22,7 @@ import type { WireReader } from '../../events/wire-reader.ts'
 import { keepPartyAmount, type PartyAmount } from '../party-amounts.ts'
 
 /** What a party was paid: `quantumAmount` is any text, mostly empty. */
-export type PaidFee = PartyAmount & { quantumAmount: string }
+type PaidFee = PartyAmount & { quantumAmount: string }
 
 /** A market's payments to its liquidity providers for an epoch, in the smallest unit of its settlement asset. */
 export type PaidFeesEvent = {

@@ -8,7 +8,7 @@ import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
 /** An auction, as it is stored. */
-export type IntervalRow = RowOf<typeof auctionIntervalTable>
+type IntervalRow = RowOf<typeof auctionIntervalTable>
 
 /** An event of an auction, at a whole second. */
 type AuctionEvent = { isLeave: boolean; isOpening: boolean; second: bigint; position: EventPosition }

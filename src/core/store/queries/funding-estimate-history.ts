@@ -41,7 +41,7 @@ export type EstimateHistoryQuery = {
 }
 
 /** Estimates are in the order of their time, and of two at one time the later period's comes later. */
-export type EstimateKey = { time: bigint; seq: bigint }
+type EstimateKey = { time: bigint; seq: bigint }
 
 /** What a period would have paid, had it ended at a time, or what it has paid; null if what it follows from is not stored. */
 export type HistoricEstimate = Figures & {
@@ -54,7 +54,7 @@ export type HistoricEstimate = Figures & {
 type Figures = Record<'internalTwap' | 'externalTwap' | 'fundingPayment' | 'fundingRate', string | null>
 
 /** The estimates of a market over time, in one snapshot. */
-export type EstimateHistory = {
+type EstimateHistory = {
   storeHead: StoreHead
   version: StoreVersion
   estimates: readonly HistoricEstimate[]

@@ -16,7 +16,7 @@ import {
 /** By what parties are ordered, the greatest first. */
 export const LEADER_ORDERS = ['net', 'received', 'paid'] as const
 
-export type LeaderOrder = (typeof LEADER_ORDERS)[number]
+type LeaderOrder = (typeof LEADER_ORDERS)[number]
 
 /** A request for the parties that received or paid most, in a market, or in all that settle in an asset. */
 export type FundingLeadersQuery = PaymentRange &
@@ -27,7 +27,7 @@ export type FundingLeadersQuery = PaymentRange &
   }
 
 /** The parties that received or paid most in a range, in one snapshot. */
-export type FundingLeaders = {
+type FundingLeaders = {
   storeHead: StoreHead
   version: StoreVersion
   /** How many parties paid or received anything. */

@@ -68,7 +68,7 @@ export class FundingSum {
 }
 
 /** A payment as sums need it. */
-export type SummedPayment = {
+type SummedPayment = {
   marketId: string
   partyId: string
   time: bigint
@@ -78,9 +78,7 @@ export type SummedPayment = {
 }
 
 /** The payments of a party, of one market, or of a party in one market. */
-export type PaymentSelection =
-  | { marketId: string; partyId: string | null }
-  | { marketId: null; partyId: string }
+type PaymentSelection = { marketId: string; partyId: string | null } | { marketId: null; partyId: string }
 
 const COLUMNS = `market_id, party_id, ${textOf('timestamp')}, ${textOf('seq')}, amount, loss_amount`
 

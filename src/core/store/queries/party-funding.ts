@@ -29,7 +29,7 @@ export type MarketFunding = FundingSums & {
 }
 
 /** What a party paid and received in each market, in one snapshot. */
-export type PartyFunding = {
+type PartyFunding = {
   storeHead: StoreHead
   version: StoreVersion
   /** Those in which it paid or received anything in the range, by id. */

@@ -12,7 +12,7 @@ import { textOf } from '../statements.ts'
  */
 
 /** The markets whose auction events a commit changes, each with the position of the first one. */
-export type ChangedAuctions = ReadonlyMap<string, EventPosition>
+type ChangedAuctions = ReadonlyMap<string, EventPosition>
 
 const READ_REPLACED = 'select distinct market_id from auctions where height = $1 and event_index > $2'
 
