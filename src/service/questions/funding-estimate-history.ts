@@ -1,3 +1,4 @@
+import { DAY } from '#core/domain/time'
 import { count } from '#core/domain/words'
 import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
@@ -16,7 +17,7 @@ import { byName, dateRangeOf, dateRangeParameters } from './parameters.ts'
 import { type Question, renderedBody } from './question.ts'
 
 const [FIRST, AFTER] = ['pagination.first', 'pagination.after']
-const LONGEST_DAYS = LONGEST_HISTORY / 86_400_000_000_000n
+const LONGEST_DAYS = LONGEST_HISTORY / DAY
 
 const BODY = objectOf({
   fundingEstimateHistory: objectOf({

@@ -1,7 +1,9 @@
+import type { Coverage } from '../../domain/coverage.ts'
 import type { Row } from '../../model/resource.ts'
 import { parseChanges, READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Freshness, StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
+import { readCoverage } from './coverage.ts'
 
 /** The state of a store: its last commit, and its last block; null if it has no block. */
 export type StoreState = { version: StoreVersion; storeHead: StoreHead | null }
@@ -13,6 +15,17 @@ export function stateOf(row: Row): StoreState {
     version: { version: BigInt(version!), mark: mark! },
     storeHead: height === null ? null : { height: height!, timestamp: timestamp! },
   }
+}
+
+/** The state of a store that has a block, and which events it has. */
+type FilledStore = { storeHead: StoreHead; version: StoreVersion; coverage: Coverage }
+
+/** Reads a store's state and coverage; null if it has no block. */
+export function* readFilledStore(): Query<FilledStore | null> {
+  const [state] = yield { text: READ_STATE }
+  const { storeHead, version } = stateOf(state!)
+  const coverage = yield* readCoverage()
+  return storeHead === null || coverage === null ? null : { storeHead, version, coverage }
 }
 
 /** Reads the store's state, and its changes since a version. */

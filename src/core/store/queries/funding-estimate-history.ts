@@ -18,12 +18,11 @@ import type { Row } from '../../model/resource.ts'
 import { auctionTable } from '../../resources/auctions/table.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
-import { READ_STATE, type StoreVersion } from '../changes.ts'
+import type { StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET, textOf } from '../statements.ts'
-import { readCoverage } from './coverage.ts'
-import { stateOf } from './freshness.ts'
+import { readFilledStore } from './freshness.ts'
 import { type PrunedBefore, readPrunedBefore } from './store-contents.ts'
 
 /** The longest range of a request, and the one up to the last block if the request names no start. */
@@ -100,10 +99,9 @@ const READ_TERMS = `
 
 /** Reads what the periods of a market would have paid at each time of a point, and at their ends; null in an empty store. */
 export function* readEstimateHistory(query: EstimateHistoryQuery): Query<EstimateHistory | null> {
-  const [state] = yield { text: READ_STATE }
-  const { storeHead, version } = stateOf(state!)
-  const coverage = yield* readCoverage()
-  if (storeHead === null || coverage === null) return null
+  const filled = yield* readFilledStore()
+  if (filled === null) return null
+  const { storeHead, version, coverage } = filled
   const end = query.end ?? BigInt(storeHead.timestamp) + 1n
   const start = query.start ?? end - LONGEST_HISTORY
   const answer = { storeHead, version, estimates: [], more: false, ...NOTHING_MISSING }

@@ -4,12 +4,11 @@ import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Missing, missingOf } from '../../domain/missing.ts'
 import type { KeyValue, Row } from '../../model/resource.ts'
 import { fundingPayments } from '../../resources/funding-payments/description.ts'
-import { READ_STATE, type StoreVersion } from '../changes.ts'
+import type { StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
-import { readCoverage } from './coverage.ts'
-import { stateOf } from './freshness.ts'
+import { readFilledStore } from './freshness.ts'
 import { readPrunedBefore } from './store-contents.ts'
 
 /** An answer reads so many payments at most. */
@@ -93,12 +92,11 @@ type Scan = {
 }
 
 function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: bigint): Scan {
-  const order = { limit: `limit ${PAYMENTS_AT_ONCE}` }
   if (marketId === null) {
     return {
       text: `select ${COLUMNS} from funding_payments
         where party_id = $1 and timestamp <= $2 and (timestamp, market_id, seq) > ($3, $4, $5)
-        order by timestamp, market_id, seq ${order.limit}`,
+        order by timestamp, market_id, seq limit ${PAYMENTS_AT_ONCE}`,
       fixed: [partyId, upTo],
       begin: [from, '', -1n],
       keyOf: ([market, , time, seq]) => [BigInt(time!), String(market), BigInt(seq!)],
@@ -108,7 +106,7 @@ function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: big
     return {
       text: `select ${COLUMNS} from funding_payments
         where market_id = $1 and timestamp <= $2 and (timestamp, seq, party_id) > ($3, $4, $5)
-        order by timestamp, seq, party_id ${order.limit}`,
+        order by timestamp, seq, party_id limit ${PAYMENTS_AT_ONCE}`,
       fixed: [marketId, upTo],
       begin: [from, -1n, ''],
       keyOf: ([, party, time, seq]) => [BigInt(time!), BigInt(seq!), String(party)],
@@ -117,7 +115,7 @@ function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: big
   return {
     text: `select ${COLUMNS} from funding_payments
       where market_id = $1 and party_id = $2 and timestamp >= $3 and timestamp <= $4 and seq > $5
-      order by seq ${order.limit}`,
+      order by seq limit ${PAYMENTS_AT_ONCE}`,
     fixed: [marketId, partyId, from, upTo],
     begin: [-1n],
     keyOf: ([, , , seq]) => [BigInt(seq!)],
@@ -170,10 +168,9 @@ export function* readPaymentCoverage({
   start,
   end,
 }: PaymentRange): Query<({ storeHead: StoreHead; version: StoreVersion } & Missing) | null> {
-  const [state] = yield { text: READ_STATE }
-  const { storeHead, version } = stateOf(state!)
-  const coverage = yield* readCoverage()
-  if (storeHead === null || coverage === null) return null
+  const filled = yield* readFilledStore()
+  if (filled === null) return null
+  const { storeHead, version, coverage } = filled
   const since = [...coverage.since, ...(yield* readUnprunedSince(storeHead))]
   const used = [{ resource: fundingPayments.name, start, end }]
   return { storeHead, version, ...missingOf({ ...coverage, since }, used) }

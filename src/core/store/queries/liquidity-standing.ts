@@ -8,12 +8,11 @@ import type { Row } from '../../model/resource.ts'
 import { epochs } from '../../resources/epochs/description.ts'
 import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
 import { LIVE_STATUSES } from '../../resources/liquidity-providers/table.ts'
-import { READ_STATE, type StoreVersion } from '../changes.ts'
+import type { StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Query } from '../queries-protocol.ts'
-import { readCoverage } from './coverage.ts'
-import { stateOf } from './freshness.ts'
+import { readFilledStore } from './freshness.ts'
 
 /** The requested providers: of a market, or of a party, or of both. */
 export type StandingQuery = { marketId: string | null; partyId: string | null }
@@ -95,10 +94,9 @@ const READ_OPENED = `
 
 /** Reads how providers stand in the running epoch; null in an empty store. */
 export function* readStandings(query: StandingQuery): Query<StandingsAt | null> {
-  const [state] = yield { text: READ_STATE }
-  const { storeHead, version } = stateOf(state!)
-  const coverage = yield* readCoverage()
-  if (storeHead === null || coverage === null) return null
+  const filled = yield* readFilledStore()
+  if (filled === null) return null
+  const { storeHead, version, coverage } = filled
   const epoch = runningEpoch(yield { text: READ_EPOCHS })
   const since = epoch?.beforeStart ?? null
   const missing = missingOf(coverage, [

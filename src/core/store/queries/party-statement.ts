@@ -13,13 +13,12 @@ import {
 import type { KeyValue, Row } from '../../model/resource.ts'
 import { fundingPayments } from '../../resources/funding-payments/description.ts'
 import { liquidityProviderHistory } from '../../resources/liquidity-provider-history/description.ts'
-import { READ_STATE, type StoreVersion } from '../changes.ts'
+import type { StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
-import { readCoverage } from './coverage.ts'
-import { stateOf } from './freshness.ts'
+import { readFilledStore } from './freshness.ts'
 import { type PaymentRange, readUnprunedSince } from './funding-sums.ts'
 
 /** A statement has so many payments and epochs at most: it is written in memory. */
@@ -71,10 +70,9 @@ const READ_PROVISION = `
 
 /** Reads what a party paid and received, by payment and epoch; null in an empty store. */
 export function* readPartyStatement(query: PartyStatementQuery): Query<PartyStatement | null> {
-  const [state] = yield { text: READ_STATE }
-  const { storeHead, version } = stateOf(state!)
-  const coverage = yield* readCoverage()
-  if (storeHead === null || coverage === null) return null
+  const filled = yield* readFilledStore()
+  if (filled === null) return null
+  const { storeHead, version, coverage } = filled
   const missing = yield* readMissing(coverage, storeHead, query)
   const answer = { storeHead, version, missing: missing.missing, since: missing.since }
   const payments = yield* readAll(READ_PAYMENTS, query, MAX_STATEMENT_ROWS, paymentEntry)
