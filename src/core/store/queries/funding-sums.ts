@@ -2,13 +2,14 @@ import type { Since } from '../../domain/coverage.ts'
 import { add, type Decimal, parseDecimal, subtract, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Missing, missingOf } from '../../domain/missing.ts'
-import type { KeyValue, Row } from '../../model/resource.ts'
+import type { Row } from '../../model/resource.ts'
 import { fundingPayments } from '../../resources/funding-payments/description.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 import { readFilledStore } from './freshness.ts'
+import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
 import { readPrunedBefore } from './store-contents.ts'
 
 /** An answer reads so many payments at most. */
@@ -81,22 +82,13 @@ type PaymentSelection = { marketId: string; partyId: string | null } | { marketI
 
 const COLUMNS = `market_id, party_id, ${textOf('timestamp')}, ${textOf('seq')}, amount, loss_amount`
 
-const PAYMENTS_AT_ONCE = 5_000
-
-/** The statement for payments of a selection after a row, in the order of an index; and that row's key. */
-type Scan = {
-  text: string
-  fixed: readonly KeyValue[]
-  begin: readonly KeyValue[]
-  keyOf(row: Row): KeyValue[]
-}
-
-function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: bigint): Scan {
+/** The statement for payments of a selection, in the order of an index. */
+function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: bigint): KeysetScan {
   if (marketId === null) {
     return {
       text: `select ${COLUMNS} from funding_payments
         where party_id = $1 and timestamp <= $2 and (timestamp, market_id, seq) > ($3, $4, $5)
-        order by timestamp, market_id, seq limit ${PAYMENTS_AT_ONCE}`,
+        order by timestamp, market_id, seq limit ${ROWS_AT_ONCE}`,
       fixed: [partyId, upTo],
       begin: [from, '', -1n],
       keyOf: ([market, , time, seq]) => [BigInt(time!), String(market), BigInt(seq!)],
@@ -106,7 +98,7 @@ function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: big
     return {
       text: `select ${COLUMNS} from funding_payments
         where market_id = $1 and timestamp <= $2 and (timestamp, seq, party_id) > ($3, $4, $5)
-        order by timestamp, seq, party_id limit ${PAYMENTS_AT_ONCE}`,
+        order by timestamp, seq, party_id limit ${ROWS_AT_ONCE}`,
       fixed: [marketId, upTo],
       begin: [from, -1n, ''],
       keyOf: ([, party, time, seq]) => [BigInt(time!), BigInt(seq!), String(party)],
@@ -115,7 +107,7 @@ function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: big
   return {
     text: `select ${COLUMNS} from funding_payments
       where market_id = $1 and party_id = $2 and timestamp >= $3 and timestamp <= $4 and seq > $5
-      order by seq limit ${PAYMENTS_AT_ONCE}`,
+      order by seq limit ${ROWS_AT_ONCE}`,
     fixed: [marketId, partyId, from, upTo],
     begin: [-1n],
     keyOf: ([, , , seq]) => [BigInt(seq!)],
@@ -135,18 +127,10 @@ export function* readPayments(
   onPayment: (payment: SummedPayment) => void,
 ): Query<number | null> {
   const scan = scanOf(selection, start ?? MIN_INT64, end === null ? MAX_INT64 : end - 1n)
-  let key = scan.begin
-  for (let read = 0; ; ) {
-    const rows = yield { text: scan.text, values: [...scan.fixed, ...key] }
-    read += rows.length
-    if (read > most) return null
-    for (const row of rows) {
-      const payment = paymentOf(row)
-      if (payment !== null) onPayment(payment)
-    }
-    if (rows.length < PAYMENTS_AT_ONCE) return read
-    key = scan.keyOf(rows.at(-1)!)
-  }
+  return yield* readByKey(scan, most, (row) => {
+    const payment = paymentOf(row)
+    if (payment !== null) onPayment(payment)
+  })
 }
 
 /** Null for an amount that is too large to calculate with. */

@@ -10,7 +10,7 @@ import {
   type StatementRow,
   StatementRows,
 } from '../../domain/statement.ts'
-import type { KeyValue, Row } from '../../model/resource.ts'
+import type { Row } from '../../model/resource.ts'
 import { fundingPayments } from '../../resources/funding-payments/description.ts'
 import { liquidityProviderHistory } from '../../resources/liquidity-provider-history/description.ts'
 import type { StoreVersion } from '../changes.ts'
@@ -20,6 +20,7 @@ import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 import { readFilledStore } from './freshness.ts'
 import { type PaymentRange, readUnprunedSince } from './funding-sums.ts'
+import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
 
 /** A statement has so many payments and epochs at most: it is written in memory. */
 export const MAX_STATEMENT_ROWS = 100_000
@@ -38,8 +39,6 @@ export type PartyStatement = {
   /** Whether there are more than {@link MAX_STATEMENT_ROWS}; then there are none. */
   isTooLong: boolean
 } & Missing
-
-const ROWS_AT_ONCE = 5_000
 
 const READ_PAYMENTS = `
   select payments.market_id, ${textOf('payments.timestamp')}, ${textOf('payments.seq')}, payments.amount,
@@ -120,17 +119,15 @@ function* readAll<Item>(
   itemOf: (row: Row) => Item,
 ): Query<Item[] | null> {
   const upTo = end === null ? MAX_INT64 : end - 1n
-  let key: KeyValue[] = [start ?? MIN_INT64, '', -1n]
-  const items: Item[] = []
-  for (;;) {
-    const rows = yield { text, values: [partyId, upTo, ...key] }
-    if (items.length + rows.length > most) return null
-    for (const row of rows) items.push(itemOf(row))
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < ROWS_AT_ONCE) return items
-    const [marketId, time, number] = last
-    key = [BigInt(time!), String(marketId), BigInt(number!)]
+  const scan: KeysetScan = {
+    text,
+    fixed: [partyId, upTo],
+    begin: [start ?? MIN_INT64, '', -1n],
+    keyOf: ([marketId, time, number]) => [BigInt(time!), String(marketId), BigInt(number!)],
   }
+  const items: Item[] = []
+  const read = yield* readByKey(scan, most, (row) => items.push(itemOf(row)))
+  return read === null ? null : items
 }
 
 function paymentEntry([marketId, time, seq, amount, lossAmount, unitPayment, rate]: Row): PaymentEntry {
