@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { formatTime, readTime } from '#core/domain/time'
+import { DAY, formatTime, readTime } from '#core/domain/time'
 import { wordsOfName } from '#core/domain/words'
 import { findEventFiles } from '#core/records/event-paths'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
@@ -22,6 +22,7 @@ import { checkAgainstFiles } from '#tools/check/check-against-files'
 import { checkStore } from '#tools/check/check-store'
 import { parseBound } from '#tools/cli/bound'
 import { generateRecords } from '#tools/generate/generate'
+import { DEFAULTS } from '#tools/generate/options'
 import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound, checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, ORDER_COLUMNS } from './fixtures/dump-store.ts'
@@ -30,7 +31,10 @@ import {
   dataPoint,
   fileOf,
   fundingPeriod,
+  idOf,
+  PARTY,
   partOf,
+  payments,
   readRecording,
 } from './fixtures/event-stream.ts'
 import { getPage, metricsOf } from './fixtures/http.ts'
@@ -210,7 +214,14 @@ for (const kind of STORE_KINDS) {
 
     test('finds any changed cell that events make, with their files, and any that other rows determine, without', async (t) => {
       const records = generateRecords({ blocks: 700, markets: 2, points: 2, parties: 3, events: 2 })
-      const path = fileWith(t, Buffer.concat([...records]))
+      // Payments of later days, so that the sums of some are stored.
+      const days = [701, 702, 703].map((height) => ({
+        height,
+        chain: DEFAULTS.chain,
+        time: BigInt(height) * 100n * DAY,
+        events: [payments([[PARTY, '5']], { seq: height }), payments([[idOf('e'), '-3']], { seq: height })],
+      }))
+      const path = fileWith(t, Buffer.concat([...records, fileOf(...days)]))
       const made = (scope: TestContext) =>
         copied(scope, kind, path, async (first) => {
           const store = kind.create(first)
@@ -355,7 +366,11 @@ function changeOf(table: Table, { name, type }: NamedColumn, isKey: boolean, off
   // Not towards a wider span, or a block that is not there.
   const by = isKey ? 1_000 : ['height', 'event_index', 'last_timestamp'].includes(name) ? -1 : 1
   const number = type === 'boolean' ? `not ${name}` : `coalesce(${name}, 0) + ${by}`
-  const value = type === 'boolean' || type === 'integer' ? number : `coalesce(${name}, '') || '1'`
+  // Ids of 64 characters stay as long.
+  const text = isKey
+    ? `substr(${name}, 1, length(${name}) - 1) || case when ${name} like '%0' then '1' else '0' end`
+    : `coalesce(${name}, '') || '1'`
+  const value = type === 'boolean' || type === 'integer' ? number : text
   const key = table.columns.slice(0, table.keyLength).map((column) => column.name)
   return `update ${table.name} set ${name} = ${value} where (${key}) in (
     select ${key} from ${table.name} order by ${key} limit 1 offset ${offset})`

@@ -200,6 +200,8 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/store/queries/auction-intervals': 'readIntervals',
   'core/store/queries/series/counted-points': 'SOURCE_NUMBERS',
   'core/store/queries/coverage': 'readCoverage',
+  'core/store/queries/daily-sums': 'readDaysOf readPaymentSpans readSumRows',
+  'core/store/queries/funding-sums': 'readStoredDays',
   'core/store/queries/store-contents': 'readPrunedBefore readStoreContents',
   'core/store/queries/long-texts': 'readLongTexts',
   'core/store/queries/series/built-series': 'readBuiltSeries',

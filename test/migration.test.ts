@@ -201,7 +201,10 @@ for (const kind of STORE_KINDS) {
       const before = await dumpStore(store)
       const seqs = before.market_data!.map((row) => BigInt((JSON.parse(row) as string[]).at(-3)!))
       assert.ok(seqs.length > 1 && seqs.some((seq) => seq > 0n), seqs.join())
-      await runEach(store, `alter table market_data drop column highest_seq; ${beforeSeriesOfRows(kind)}`)
+      await runEach(
+        store,
+        `alter table market_data drop column highest_seq; alter table pruned drop column sums_from_day; ${beforeSeriesOfRows(kind)}`,
+      )
       await takeBack(kind, store, BEFORE_HIGHEST_SEQ)
       await runWell(t, `migrate --store ${store}`)
       assertSameDump(
@@ -335,6 +338,7 @@ async function beforeFinalImports(
     alter table imported drop column lacks;
     alter table gaps drop column start_timestamp;
     alter table gaps drop column end_timestamp;
+    alter table pruned drop column sums_from_day;
     ${beforeSeriesOfRows(kind)}`,
   )
   if (kind.name === 'citus') await distributeOldTables(store)

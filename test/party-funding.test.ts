@@ -222,9 +222,14 @@ describeOn(STORE_KINDS, 'the sums of what a party paid and received', (kind) => 
     const read = async (most: number) => {
       let sum = 0n
       const count = await readStore(store, () =>
-        readPayments({ marketId: MARKET, partyId: null }, { start: null, end: null }, most, ({ change }) => {
-          sum += change.digits
-        }),
+        readPayments(
+          { marketId: MARKET, partyId: null },
+          { start: null, end: null },
+          most,
+          ({ received }) => {
+            sum += received.digits
+          },
+        ),
       )
       return [count, sum]
     }

@@ -30,6 +30,12 @@ export function parseDecimal(text: string): Decimal | null {
   return scale < 0 ? ofInteger(digits * 10n ** BigInt(-scale)) : { digits, scale }
 }
 
+/** The decimal in a text that {@link textOfDecimal} has written, of any length. */
+export function decimalOfText(text: string): Decimal {
+  const [whole, fraction = ''] = text.split('.')
+  return { digits: BigInt(whole! + fraction), scale: fraction.length }
+}
+
 /** The exact sum. */
 export function add(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale)
@@ -79,7 +85,7 @@ export function textOfDecimal({ digits, scale }: Decimal): string {
 }
 
 function digitsAtScale({ digits, scale }: Decimal, wanted: number): bigint {
-  return digits * 10n ** BigInt(wanted - scale)
+  return wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale)
 }
 
 function magnitude(value: bigint): bigint {

@@ -156,6 +156,9 @@ export const decimal = ({ orEmpty = false } = {}): Column<string> =>
     (value) => (orEmpty && value === '') || DECIMAL.test(value),
     MAX_NUMBER_LENGTH,
   )()
+/** A sum of decimal numbers, which may have more digits than each of them. */
+export const sumText = columnType<string>('text', 'line', (value) => DECIMAL.test(value))
+
 /** A decimal number that nearly always is an integer; see {@link ColumnType}. */
 export const digits = columnType<string>(
   'digits',

@@ -31,9 +31,10 @@ export type Table<Row extends TableRow = TableRow> = {
   goesWithBlock?: true
   /**
    * What changes together with its rows, which are therefore not merely written and pruned row by row: `series`, the spans
-   * and charts of each market and source; `providers`, the rows of the parties that its rows name.
+   * and charts of each market and source; `providers`, the rows of the parties that its rows name; `daily sums`, those of each
+   * party's payments.
    */
-  alsoChanges?: 'series' | 'providers'
+  alsoChanges?: 'series' | 'providers' | 'daily sums'
   /** Whether its rows follow from those of another table, with which `lyra check` compares them, and not with event files. */
   isDerived?: true
   /** Whether a row may come from another market: a commit that writes it may change the lists of both. */

@@ -12,7 +12,7 @@ import { epochProjection } from './epochs/projection.ts'
 import { epochEndTable, epochTable } from './epochs/table.ts'
 import { fundingPayments } from './funding-payments/description.ts'
 import { fundingLossProjection, fundingPaymentsProjection } from './funding-payments/projection.ts'
-import { fundingPaymentTable } from './funding-payments/table.ts'
+import { dailySumTable, fundingPaymentTable, paymentSpanTable } from './funding-payments/table.ts'
 import { fundingPeriodDataPoints } from './funding-period-data-points/description.ts'
 import { dataPointProjection } from './funding-period-data-points/projection.ts'
 import {
@@ -126,6 +126,6 @@ export const STORED: readonly StoredData[] = [
     name: 'fundingPayments',
     resource: fundingPayments,
     projections: [fundingPaymentsProjection, fundingLossProjection],
-    tables: [fundingPaymentTable],
+    tables: [fundingPaymentTable, paymentSpanTable, dailySumTable],
   },
 ]

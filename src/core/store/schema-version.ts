@@ -1,11 +1,13 @@
 import type { Table } from '../model/table.ts'
 import { auctionIntervalTable } from '../resources/auctions/table.ts'
+import { dailySumTable } from '../resources/funding-payments/table.ts'
 import { STORED } from '../resources/stored.ts'
 import { upgradeSeries } from './charts/upgrade-series.ts'
 import { StoreError, StoreNewerError, StoreOutdatedError } from './errors.ts'
 import type { Mutation } from './queries-protocol.ts'
 import type { StoreAdmin } from './store.ts'
 import { upgradeAuctions } from './write/write-auctions.ts'
+import { upgradeDailySums } from './write/write-daily-sums.ts'
 
 /** The schema of an engine's stores, as the steps that create it. */
 export type Schema = {
@@ -53,7 +55,7 @@ export function computesSeries({ oldest, steps }: Schema, version: number): bool
 
 /**
  * The last part of an upgrade from a version, after its steps: it records from which height the store has resources that
- * the version did not know, and computes auctions and series from their events and points.
+ * the version did not know, and computes auctions, daily sums and series from their events, payments and points.
  */
 export function* completeUpgrade(
   schema: Schema,
@@ -63,6 +65,7 @@ export function* completeUpgrade(
   const added = STORED.filter(({ tables }) => version !== 0 && versionOfTable(schema, tables[0]!) > version)
   yield { text: NOTE_SINCE, each: added.map(({ name }) => [name]) }
   if (version !== 0 && versionOfTable(schema, auctionIntervalTable) > version) yield* upgradeAuctions()
+  if (version !== 0 && versionOfTable(schema, dailySumTable) > version) yield* upgradeDailySums()
   if (computesSeries(schema, version)) yield* upgradeSeries(onNotice)
 }
 

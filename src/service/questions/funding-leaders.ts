@@ -5,7 +5,7 @@ import {
   LEADER_ORDERS,
   readFundingLeaders,
 } from '#core/store/queries/funding-leaders'
-import { MAX_SUMMED_PAYMENTS } from '#core/store/queries/funding-sums'
+import { MAX_SUMMED_ROWS } from '#core/store/queries/funding-sums'
 import { invalidParameter } from '../http/errors.ts'
 import { SUM_SCHEMAS } from './funding-sums.ts'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'
@@ -70,7 +70,7 @@ export const fundingLeadersQuestion: Question<FundingLeadersQuery> = {
     if (answer === null) return null
     const { storeHead, version, parties, isTooLong } = answer
     if (isTooLong) {
-      const refusal = `parsing field "dateRange": the range has more than ${count(MAX_SUMMED_PAYMENTS)} payments: use a shorter range`
+      const refusal = `parsing field "dateRange": the range has more than ${count(MAX_SUMMED_ROWS)} sums of days and payments: use a shorter range`
       return { ...renderedBody({}, storeHead, null), refusal }
     }
     const leaders = answer.leaders.map(({ lossAmount: _, ...shown }) => shown)

@@ -1,7 +1,7 @@
 import { CALENDAR_SPANS, type CalendarSpan } from '#core/domain/calendar'
 import { count } from '#core/domain/words'
 import { FILTERS } from '#core/model/filters'
-import { MAX_SUMMED_PAYMENTS } from '#core/store/queries/funding-sums'
+import { MAX_SUMMED_ROWS } from '#core/store/queries/funding-sums'
 import {
   type MarketFunding,
   type PartyFundingQuery,
@@ -96,7 +96,7 @@ export const partyFundingQuestion: Question<CheckedFunding> = {
     const { storeHead, version, markets, isTooLong } = answer
     const { partyId, span, file } = query
     if (isTooLong) {
-      const refusal = `parsing field "dateRange": the range has more than ${count(MAX_SUMMED_PAYMENTS)} payments of the party: use a shorter range, or marketId`
+      const refusal = `parsing field "dateRange": the range has more than ${count(MAX_SUMMED_ROWS)} sums of days and payments of the party: use a shorter range, or marketId`
       return { ...renderedBody({}, storeHead, null), refusal }
     }
     if (file !== null) {

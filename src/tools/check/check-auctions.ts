@@ -2,7 +2,7 @@ import { readIntervals } from '#core/store/queries/auction-intervals'
 import { rowsUnder } from '#core/store/schema/ranges'
 import { type TextCell, tableOf } from '#core/store/schema/tables'
 import { walkTable } from '#core/store/walk-table'
-import { compareTables, inOneChunk, tableRules } from './compare-tables.ts'
+import { cellsOf, compareTables, inOneChunk, tableRules } from './compare-tables.ts'
 import type { Checking } from './problems.ts'
 
 const INTERVALS = tableOf('auction_intervals')
@@ -17,12 +17,7 @@ export async function checkAuctions(
   { reader, problems, signal }: Checking,
   marketId: string,
 ): Promise<number> {
-  const calculated = (await reader.run(readIntervals(marketId))).map((interval) => {
-    const values: Readonly<Record<string, unknown>> = interval
-    return INTERVALS.columns.map(
-      ({ name }): TextCell => (values[name] === null ? null : String(values[name])),
-    )
-  })
+  const calculated = (await reader.run(readIntervals(marketId))).map((row) => cellsOf(INTERVALS, row))
   const stored: TextCell[][] = []
   for await (const chunk of walkTable(reader, INTERVALS, rowsUnder(marketId), signal)) stored.push(...chunk)
   const where = 'in a calculation from its events'

@@ -68,3 +68,12 @@ export function createSpanCheck(
     },
   }
 }
+
+/** Whether a stored span reaches at least as far as the calculated one, or there is nothing that it must reach. */
+export function covers({ a, b }: Pair<NamedRow>): boolean {
+  if (a === null || b === null) return a !== null
+  return (
+    BigInt(a.first_timestamp!) <= BigInt(b.first_timestamp!) &&
+    BigInt(a.last_timestamp!) >= BigInt(b.last_timestamp!)
+  )
+}

@@ -9,8 +9,9 @@ import { refuseOldSchema } from '#core/store/schema-version'
 import type { StoreAdmin } from '#core/store/store'
 import { allRows, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
 import { checkAuctions } from './check-auctions.ts'
+import { checkDailySums } from './check-daily-sums.ts'
 import { checkSeries } from './check-series.ts'
-import { createSpanCheck, type SpanCheck, type SpanRules } from './check-spans.ts'
+import { covers, createSpanCheck, type SpanCheck, type SpanRules } from './check-spans.ts'
 import { checkStream, type Heights, heightFault } from './check-stream.ts'
 import { compareKeys, describeRow } from './compare-tables.ts'
 import { type Checking, Problems } from './problems.ts'
@@ -37,7 +38,7 @@ const SPANS = tableOf('funding_period_spans')
 
 /**
  * Checks a store in one snapshot: the database's own check, keys and their order, values, spans and series against points,
- * auctions against their events, rows against the store head and gaps, providers against lists. Changes nothing. Needs memory for the funding periods of
+ * auctions against their events, daily sums against payments, rows against the store head and gaps, providers against lists. Changes nothing. Needs memory for the funding periods of
  * one market at a time.
  *
  * @throws {StoreError} if there is no store, or its schema is not the program's.
@@ -95,6 +96,11 @@ async function checkTables(
   for (const [, marketId] of numbers) auctions += await checkAuctions(checking, marketId!)
   const strayAuctions = rows.auction_intervals! - auctions
   if (strayAuctions > 0) problems.add('auction_intervals', `${strayAuctions} rows of unknown markets`)
+  let sums = 0
+  for (const [, marketId] of numbers) sums += await checkDailySums(checking, marketId!)
+  const straySums = rows.funding_daily_sums! + rows.funding_payment_spans! - sums
+  if (straySums > 0)
+    problems.add('funding_daily_sums', `${straySums} rows of unknown markets, also in funding_payment_spans`)
   const astray = rows.funding_period_series! - series
   if (astray > 0)
     problems.add('funding_period_series', `${astray} rows of unknown markets, sources or lengths`)
@@ -228,11 +234,5 @@ const BLOCK_SPANS: SpanRules = {
   rangeOf: (market, first, last) => ({ after: [market, `${first - 1n}`], upTo: [market, `${last}`] }),
   columnsOf: async () => () => [],
   // Pruning leaves spans that are wider than their points, or have none.
-  allowances: {
-    wide: ({ a, b }) =>
-      a !== null &&
-      (b === null ||
-        (BigInt(a.first_timestamp!) <= BigInt(b.first_timestamp!) &&
-          BigInt(a.last_timestamp!) >= BigInt(b.last_timestamp!))),
-  },
+  allowances: { wide: covers },
 }

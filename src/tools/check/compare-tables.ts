@@ -1,3 +1,4 @@
+import type { TableRow } from '#core/model/table'
 import type { Table, TextCell } from '#core/store/schema/tables'
 import { type NamedRow, namedRow } from '#core/store/walk-table'
 import {
@@ -66,6 +67,11 @@ export async function compareTables<Of extends Pair<NamedRow>>(
     problems.add(where, describePair(pair, 'in the store', inOthers))
   }
   return counts
+}
+
+/** The values of a row that would be written, as a store gives them. */
+export function cellsOf({ columns }: Table, row: TableRow): TextCell[] {
+  return columns.map(({ name }): TextCell => (row[name] == null ? null : String(row[name])))
 }
 
 /** Rows in memory, as the rows of a table. */

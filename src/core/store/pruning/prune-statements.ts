@@ -1,5 +1,6 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
 import type { PointKey } from '../../domain/series.ts'
+import { DAY } from '../../domain/time.ts'
 import type { KeyValue } from '../../model/resource.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { MarketSeries } from '../queries/series/counted-points.ts'
@@ -30,6 +31,39 @@ export function noteBound({ by, before }: PruneBound): Write {
   }
 }
 
+/** Stores the first day whose payments are added up (counted from 1970-01-01 on), unless the stored one is later. */
+export function noteSumsFrom(day: bigint): Write {
+  return {
+    text: `insert into pruned (id, sums_from_day) values (1, $1)
+      on conflict (id) do update set sums_from_day = case
+        when pruned.sums_from_day > excluded.sums_from_day then pruned.sums_from_day else excluded.sums_from_day end`,
+    values: [day],
+  }
+}
+
+/**
+ * Deletes the next sums of a market's days before one of them, at most `limit`, and the spans of payments before it; returns a row
+ * for each.
+ */
+export function deleteOldSums(marketId: string, day: bigint, limit: number): Write[] {
+  return [
+    {
+      text: `delete from funding_daily_sums where market_id = $1 and (day, party_id) in (
+          select day, party_id from funding_daily_sums where market_id = $1 and day < $2
+          order by day, party_id limit ${limit})
+        returning 1`,
+      values: [marketId, day],
+    },
+    {
+      text: `delete from funding_payment_spans where market_id = $1 and seq in (
+          select seq from funding_payment_spans where market_id = $1 and last_timestamp < $2
+          order by seq limit ${limit})
+        returning 1`,
+      values: [marketId, day * DAY],
+    },
+  ]
+}
+
 /** The keys of the next old rows of a table after a key, at most `limit`. */
 export function oldKeys(
   table: PrunedTable,
@@ -49,7 +83,10 @@ export function oldKeys(
   }
 }
 
-/** Deletes the old rows of a table after one key, up to and including another one; returns a row for each. */
+/**
+ * Deletes the old rows of a table after one key, up to and including another one; returns a row for each, with its time in the
+ * column by which it is pruned.
+ */
 export function deleteRows(
   table: PrunedTable,
   { by, before }: PruneBound,
@@ -58,7 +95,8 @@ export function deleteRows(
 ): Write {
   const range = rangeClauses(table, { after, upTo: last })
   return {
-    text: `delete from ${table.name} ${range.where} and ${table.pruned[by]} < ${range.next} returning 1`,
+    text: `delete from ${table.name} ${range.where} and ${table.pruned[by]} < ${range.next}
+      returning ${textOf(table.pruned.time)}`,
     values: [...range.values, before],
   }
 }

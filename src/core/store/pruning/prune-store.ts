@@ -1,11 +1,14 @@
 import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises'
 import { withOpen } from '../../concurrency/with-open.ts'
-import type { PointKey } from '../../domain/series.ts'
+import { greatest } from '../../domain/integers.ts'
+import { indexAt, type PointKey } from '../../domain/series.ts'
 import { BASE } from '../../domain/series-levels.ts'
+import { DAY } from '../../domain/time.ts'
 import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { buildStaleBuckets, lockSeries } from '../charts/build-series.ts'
 import { markStale } from '../charts/stale-series.ts'
+import { READ_SUMS_FROM } from '../queries/funding-sums.ts'
 import { readBuiltSeries } from '../queries/series/built-series.ts'
 import { type MarketSeries, SOURCE_NUMBERS } from '../queries/series/counted-points.ts'
 import { asMutation, type Mutation } from '../queries-protocol.ts'
@@ -14,10 +17,12 @@ import { READ_MARKET_IDS } from '../statements.ts'
 import type { StoreAdmin, Upkeep } from '../store.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 import {
+  deleteOldSums,
   deleteRows,
   lockSpans,
   nextPoints,
   noteBound,
+  noteSumsFrom,
   oldKeys,
   oldPoints,
   shrinkSpans,
@@ -85,6 +90,7 @@ export async function pruneStore(
         await chunks.prune<PointKey>(dataPointTable.counted!, (after) => pruner.pruneChunk(after))
       }
     }
+    if (!isDryRun) await pruneSums(upkeep, options.signal)
   })
   return chunks.report
 }
@@ -140,11 +146,36 @@ async function pruneRows(
   const next = keys.length < PRUNE_CHUNK_ROWS ? null : last
   if (isDryRun) return { rows: keys.length, last: next }
   const rows = await upkeep.write(function* () {
-    const [gone] = yield deleteRows(table, bound, after, last)
-    if (gone!.length > 0) yield noteBound(bound)
-    return gone!.length
+    const [deleted] = yield deleteRows(table, bound, after, last)
+    const gone = deleted!
+    if (gone.length === 0) return 0
+    yield noteBound(bound)
+    // The day of the newest deleted payment is not whole any more.
+    if (table.alsoChanges === 'daily sums')
+      yield noteSumsFrom(indexAt(greatest(gone.map(([time]) => BigInt(time!))), DAY) + 1n)
+    return gone.length
   })
   return { rows, last: next }
+}
+
+/** Deletes the sums of the days that pruning has reached, which nobody reads any more. */
+async function pruneSums(upkeep: Upkeep, signal?: AbortSignal): Promise<void> {
+  const [from] = await upkeep.read({ text: READ_SUMS_FROM, values: [] })
+  if (from === undefined) return
+  for (const [, marketId] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
+    for (const deletion of deleteOldSums(String(marketId), BigInt(from[0]!), PRUNE_CHUNK_ROWS)) {
+      let isDone = false
+      while (!isDone && !signal?.aborted) {
+        await upkeep.write(function* () {
+          const [gone] = yield deletion
+          isDone = gone!.length < PRUNE_CHUNK_ROWS
+          // Answers do not change.
+          return 0
+        })
+        await nextRound()
+      }
+    }
+  }
 }
 
 /** Prunes the points of one series, and builds its stale buckets now and then. */

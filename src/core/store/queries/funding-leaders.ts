@@ -7,10 +7,10 @@ import type { Query } from '../queries-protocol.ts'
 import {
   FundingSum,
   type FundingSums,
-  MAX_SUMMED_PAYMENTS,
+  MAX_SUMMED_ROWS,
   type PaymentRange,
   readPaymentCoverage,
-  readPayments,
+  readSummands,
 } from './funding-sums.ts'
 
 /** By what parties are ordered, the greatest first. */
@@ -34,7 +34,7 @@ type FundingLeaders = {
   parties: number
   /** The first of them; of equal ones, the one with the lesser id. */
   leaders: readonly (FundingSums & { partyId: string })[]
-  /** Whether the range has more payments than are added up; then there are no sums. */
+  /** Whether the range has more than is added up; then there are no sums. */
   isTooLong: boolean
 } & Missing
 
@@ -49,16 +49,16 @@ export function* readFundingLeaders(query: FundingLeadersQuery): Query<FundingLe
   const covered = yield* readPaymentCoverage(query)
   if (covered === null) return null
   const parties = new Map<string, FundingSum>()
-  let left = MAX_SUMMED_PAYMENTS
+  let left = MAX_SUMMED_ROWS
   for (const marketId of yield* readMarkets(query)) {
-    const read = yield* readPayments({ marketId, partyId: null }, query, left, (payment) => {
-      if (payment.partyId === NETWORK) return
-      let sum = parties.get(payment.partyId)
+    const read = yield* readSummands({ marketId, partyId: null }, query, left, (summand) => {
+      if (summand.partyId === NETWORK) return
+      let sum = parties.get(summand.partyId)
       if (sum === undefined) {
         sum = new FundingSum()
-        parties.set(payment.partyId, sum)
+        parties.set(summand.partyId, sum)
       }
-      sum.add(payment)
+      sum.add(summand)
     })
     if (read === null) return { ...covered, parties: 0, leaders: [], isTooLong: true }
     left -= read

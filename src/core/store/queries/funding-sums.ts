@@ -1,7 +1,17 @@
 import type { Since } from '../../domain/coverage.ts'
-import { add, type Decimal, parseDecimal, subtract, textOfDecimal, ZERO } from '../../domain/decimal.ts'
-import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import {
+  add,
+  type Decimal,
+  decimalOfText,
+  parseDecimal,
+  subtract,
+  textOfDecimal,
+  ZERO,
+} from '../../domain/decimal.ts'
+import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Missing, missingOf } from '../../domain/missing.ts'
+import { indexAt } from '../../domain/series.ts'
+import { DAY } from '../../domain/time.ts'
 import type { Row } from '../../model/resource.ts'
 import { fundingPayments } from '../../resources/funding-payments/description.ts'
 import type { StoreVersion } from '../changes.ts'
@@ -12,8 +22,13 @@ import { readFilledStore } from './freshness.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
 import { readPrunedBefore } from './store-contents.ts'
 
-/** An answer reads so many payments at most. */
-export const MAX_SUMMED_PAYMENTS = 500_000
+/*
+ * Payments are added up from the sums of whole days, as far as these are stored, and from the payments of the rest: parts of
+ * days at the ends of a range, the day of the newest payment, and days that pruning has reached.
+ */
+
+/** An answer adds up so many payments and sums of days at most. */
+export const MAX_SUMMED_ROWS = 500_000
 
 /** A range of times of payments: start (inclusive) and end (exclusive), Unix nanoseconds; null for an open end. */
 export type PaymentRange = { start: bigint | null; end: bigint | null }
@@ -30,6 +45,22 @@ export type FundingSums = {
   lossAmount: string
 }
 
+/** What is added to a sum: a payment, or the sum of several. */
+type Summand = {
+  count: number
+  received: Decimal
+  paid: Decimal
+  lossAmount: Decimal
+}
+
+/** What is added to the sums of a party in a market. */
+type PartySummand = Summand & {
+  marketId: string
+  partyId: string
+  /** Of the payment, or the beginning of its day. */
+  time: bigint
+}
+
 /** Adds up payments. */
 export class FundingSum {
   #count = 0
@@ -37,10 +68,10 @@ export class FundingSum {
   #paid = ZERO
   #lossAmount = ZERO
 
-  add({ change, lossAmount }: SummedPayment): void {
-    this.#count++
-    if (change.digits > 0n) this.#received = add(this.#received, change)
-    else this.#paid = subtract(this.#paid, change)
+  add({ count, received, paid, lossAmount }: Summand): void {
+    this.#count += count
+    this.#received = add(this.#received, received)
+    this.#paid = add(this.#paid, paid)
     this.#lossAmount = add(this.#lossAmount, lossAmount)
   }
 
@@ -67,18 +98,128 @@ export class FundingSum {
   }
 }
 
-/** A payment as sums need it. */
-type SummedPayment = {
-  marketId: string
-  partyId: string
-  time: bigint
-  /** The change of the party's balance: the amount after losses. */
-  change: Decimal
-  lossAmount: Decimal
-}
-
 /** The payments of a party, of one market, or of a party in one market. */
 type PaymentSelection = { marketId: string; partyId: string | null } | { marketId: null; partyId: string }
+
+/**
+ * Hands on what is to be added up for a selection in a range.
+ *
+ * @param most how many payments and sums of days may be read
+ * @returns how many were read; null if there are more than that
+ */
+export function* readSummands(
+  selection: PaymentSelection,
+  range: PaymentRange,
+  most: number,
+  onSummand: (summand: PartySummand) => void,
+): Query<number | null> {
+  const days = yield* readSummedDays(range)
+  if (days === null) return yield* readPayments(selection, range, most, onSummand)
+  const before = { start: range.start, end: days.from * DAY }
+  const after = { start: days.to * DAY, end: range.end }
+  let read = 0
+  for (const part of [
+    isEmpty(before) ? null : readPayments(selection, before, most, onSummand),
+    readDailySums(selection, days, most, onSummand),
+    isEmpty(after) ? null : readPayments(selection, after, most, onSummand),
+  ]) {
+    if (part === null) continue
+    const ofPart = yield* part
+    if (ofPart === null) return null
+    read += ofPart
+  }
+  return read > most ? null : read
+}
+
+const isEmpty = ({ start, end }: PaymentRange) => start !== null && end !== null && start >= end
+
+/** UTC days from one (inclusive) to another (exclusive), counted from 1970-01-01 on. */
+type Days = { from: bigint; to: bigint }
+
+const READ_LAST_TIME = `select ${textOf('timestamp')} from funding_payments
+  order by funding_payments.timestamp desc limit 1`
+
+/** The first day that pruning has not reached, as stored with the sums. */
+export const READ_SUMS_FROM = 'select cast(sums_from_day as text) from pruned where sums_from_day is not null'
+
+/** The first day that begins at a time of 64 bits. */
+const FIRST_DAY = indexAt(MIN_INT64, DAY) + 1n
+
+/**
+ * The days whose payments are added up in the store: those that pruning has not reached, up to that of the newest payment, which
+ * is not. None in a store without payments.
+ */
+export function* readStoredDays(): Query<Days> {
+  const [last] = yield { text: READ_LAST_TIME }
+  const [pruned] = yield { text: READ_SUMS_FROM }
+  return {
+    from: pruned === undefined ? FIRST_DAY : BigInt(pruned[0]!),
+    to: last === undefined ? FIRST_DAY : indexAt(BigInt(last[0]!), DAY),
+  }
+}
+
+/** The whole days of a range whose sums are stored; null if there are none. */
+function* readSummedDays({ start, end }: PaymentRange): Query<Days | null> {
+  const stored = yield* readStoredDays()
+  const from = start === null ? stored.from : greatest([stored.from, indexAt(start + DAY - 1n, DAY)])
+  const to = end === null ? stored.to : least([stored.to, indexAt(end, DAY)])
+  return from < to ? { from, to } : null
+}
+
+const SUM_COLUMNS = `market_id, party_id, ${textOf('day')}, ${textOf('payments')}, received, paid, loss_amount`
+
+/** The statement for sums by day of a selection, in the order of an index. */
+function dailyScanOf({ marketId, partyId }: PaymentSelection, { from, to }: Days): KeysetScan {
+  if (marketId === null) {
+    return {
+      text: `select ${SUM_COLUMNS} from funding_daily_sums
+        where party_id = $1 and day < $2 and (day, market_id) > ($3, $4)
+        order by funding_daily_sums.day, market_id limit ${ROWS_AT_ONCE}`,
+      fixed: [partyId, to],
+      begin: [from, ''],
+      keyOf: ([market, , day]) => [BigInt(day!), String(market)],
+    }
+  }
+  if (partyId === null) {
+    return {
+      text: `select ${SUM_COLUMNS} from funding_daily_sums
+        where market_id = $1 and day < $2 and (day, party_id) > ($3, $4)
+        order by funding_daily_sums.day, party_id limit ${ROWS_AT_ONCE}`,
+      fixed: [marketId, to],
+      begin: [from, ''],
+      keyOf: ([, party, day]) => [BigInt(day!), String(party)],
+    }
+  }
+  return {
+    text: `select ${SUM_COLUMNS} from funding_daily_sums
+      where party_id = $1 and market_id = $2 and day < $3 and day > $4
+      order by funding_daily_sums.day limit ${ROWS_AT_ONCE}`,
+    fixed: [partyId, marketId, to],
+    begin: [from - 1n],
+    keyOf: ([, , day]) => [BigInt(day!)],
+  }
+}
+
+/** Hands on the sums of a selection by day. */
+function* readDailySums(
+  selection: PaymentSelection,
+  days: Days,
+  most: number,
+  onSummand: (summand: PartySummand) => void,
+): Query<number | null> {
+  return yield* readByKey(dailyScanOf(selection, days), most, ([marketId, partyId, day, count, ...sums]) => {
+    const [received, paid, lossAmount] = sums.map((text) => decimalOfText(String(text)))
+    onSummand({
+      marketId: String(marketId),
+      partyId: String(partyId),
+      time: BigInt(day!) * DAY,
+      count: Number(count),
+      received: received!,
+      paid: paid!,
+      lossAmount: lossAmount!,
+    })
+  })
+}
 
 const COLUMNS = `market_id, party_id, ${textOf('timestamp')}, ${textOf('seq')}, amount, loss_amount`
 
@@ -115,7 +256,7 @@ function scanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: big
 }
 
 /**
- * Hands on the payments of a selection in a range.
+ * Hands on each payment of a selection in a range.
  *
  * @param most how many may be read
  * @returns how many were read; null if there are more than that
@@ -124,25 +265,27 @@ export function* readPayments(
   selection: PaymentSelection,
   { start, end }: PaymentRange,
   most: number,
-  onPayment: (payment: SummedPayment) => void,
+  onSummand: (summand: PartySummand) => void,
 ): Query<number | null> {
   const scan = scanOf(selection, start ?? MIN_INT64, end === null ? MAX_INT64 : end - 1n)
-  return yield* readByKey(scan, most, (row) => {
-    const payment = paymentOf(row)
-    if (payment !== null) onPayment(payment)
+  return yield* readByKey(scan, most, ([marketId, partyId, time, , amount, lossAmount]: Row) => {
+    const summand = summandOf(String(amount), String(lossAmount))
+    if (summand === null) return
+    onSummand({ marketId: String(marketId), partyId: String(partyId), time: BigInt(time!), ...summand })
   })
 }
 
-/** Null for an amount that is too large to calculate with. */
-function paymentOf([marketId, partyId, time, , amountText, lossText]: Row): SummedPayment | null {
-  const amount = parseDecimal(String(amountText))
-  const lossAmount = parseDecimal(String(lossText))
+/** A payment as what is added to a sum; null for an amount that is too large to calculate with. */
+export function summandOf(amountText: string, lossText: string): Summand | null {
+  const amount = parseDecimal(amountText)
+  const lossAmount = parseDecimal(lossText)
   if (amount === null || lossAmount === null) return null
+  const change = add(amount, lossAmount)
+  const isReceived = change.digits > 0n
   return {
-    marketId: String(marketId),
-    partyId: String(partyId),
-    time: BigInt(time!),
-    change: add(amount, lossAmount),
+    count: 1,
+    received: isReceived ? change : ZERO,
+    paid: isReceived ? ZERO : subtract(ZERO, change),
     lossAmount,
   }
 }

@@ -6,10 +6,10 @@ import type { Query } from '../queries-protocol.ts'
 import {
   FundingSum,
   type FundingSums,
-  MAX_SUMMED_PAYMENTS,
+  MAX_SUMMED_ROWS,
   type PaymentRange,
   readPaymentCoverage,
-  readPayments,
+  readSummands,
 } from './funding-sums.ts'
 
 /** A request for what a party paid and received. */
@@ -34,7 +34,7 @@ type PartyFunding = {
   version: StoreVersion
   /** Those in which it paid or received anything in the range, by id. */
   markets: readonly MarketFunding[]
-  /** Whether the range has more payments than are added up; then there are no sums. */
+  /** Whether the range has more than is added up; then there are no sums. */
   isTooLong: boolean
 } & Missing
 
@@ -45,14 +45,14 @@ export function* readPartyFunding(query: PartyFundingQuery): Query<PartyFunding 
   const { partyId, marketId, span } = query
   const markets = new Map<string, MarketSums>()
   const selection = marketId === null ? { marketId, partyId } : { marketId, partyId }
-  const read = yield* readPayments(selection, query, MAX_SUMMED_PAYMENTS, (payment) => {
-    let sums = markets.get(payment.marketId)
+  const read = yield* readSummands(selection, query, MAX_SUMMED_ROWS, (summand) => {
+    let sums = markets.get(summand.marketId)
     if (sums === undefined) {
       sums = { all: new FundingSum(), buckets: new Map() }
-      markets.set(payment.marketId, sums)
+      markets.set(summand.marketId, sums)
     }
-    sums.all.add(payment)
-    if (span !== null) bucketAt(sums, startOfSpan(payment.time, span)).add(payment)
+    sums.all.add(summand)
+    if (span !== null) bucketAt(sums, startOfSpan(summand.time, span)).add(summand)
   })
   if (read === null) return { ...covered, markets: [], isTooLong: true }
   const inOrder = [...markets].sort(([a], [b]) => (a < b ? -1 : 1))

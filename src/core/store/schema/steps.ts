@@ -546,5 +546,32 @@ export function schemaSteps(types: SchemaTypes): string[] {
   create index auction_intervals_by_begin on auction_intervals (market_id, begin_height, begin_index);
   create index auction_intervals_by_height on auction_intervals (height, event_index, market_id);
     `,
+
+    `
+  -- The sums of each party's payments by day, which the program calculates after this step, and what tells the days of a
+  -- payment that is written again.
+  create table funding_payment_spans (
+    market_id ${key} not null,
+    seq ${int64} not null,
+    first_timestamp ${int64} not null,
+    last_timestamp ${int64} not null,
+    primary key (market_id, seq)
+  )${keyed};
+  insert into funding_payment_spans
+    select market_id, seq, min(timestamp), max(timestamp) from funding_payments group by market_id, seq;
+
+  create table funding_daily_sums (
+    market_id ${key} not null,
+    day ${int64} not null,
+    party_id ${key} not null,
+    payments ${int64} not null,
+    received text not null,
+    paid text not null,
+    loss_amount text not null,
+    primary key (market_id, day, party_id)
+  )${keyed};
+  create index funding_daily_sums_by_party on funding_daily_sums (party_id, day, market_id);
+  alter table pruned add column sums_from_day ${int64};
+    `,
   ]
 }

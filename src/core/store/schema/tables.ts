@@ -31,7 +31,13 @@ export const TABLES: readonly Table[] = [
   }),
   defineTable({
     name: 'pruned',
-    columns: { id: integer(), before_timestamp: orNull(integer()), before_height: orNull(integer()) },
+    columns: {
+      id: integer(),
+      before_timestamp: orNull(integer()),
+      before_height: orNull(integer()),
+      /** The first day whose payments are added up in `funding_daily_sums`: pruning has reached those before. */
+      sums_from_day: orNull(integer()),
+    },
     key: ['id'],
     distribution: 'nowhere',
   }),

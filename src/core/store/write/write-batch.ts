@@ -11,6 +11,7 @@ import type { Mutation } from '../queries-protocol.ts'
 import { TABLES, tableOf } from '../schema/tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
 import { changedAuctions, writeAuctions } from './write-auctions.ts'
+import { changedPayments, type PaymentRow, writeDailySums } from './write-daily-sums.ts'
 import { writePoints } from './write-points.ts'
 import { writeProviders } from './write-providers.ts'
 
@@ -26,6 +27,7 @@ const MAX_STEP_ROWS = 10_000
  */
 export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: SeriesBuilder): Mutation {
   const auctions = yield* changedAuctions(batch)
+  const payments = yield* changedPayments(batch)
   yield* deleteReplaced(batch.replaced)
   yield* numberMarkets(marketsOf(batch), markets)
   for (const table of TABLES) {
@@ -34,6 +36,12 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: Serie
     switch (table.alsoChanges) {
       case undefined:
         yield* writeRows(table, rows, markets)
+        break
+      case 'daily sums':
+        for (const list of rows.lists(MAX_STEP_ROWS)) {
+          payments?.add(list as readonly PaymentRow[])
+          yield { table, rows: list }
+        }
         break
       case 'series':
         yield* writePoints(rowsOf(batch, dataPointTable), markets, builder)
@@ -47,6 +55,7 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: Serie
   }
   yield* writeMarketData(batch.marketData)
   yield* writeAuctions(auctions)
+  if (payments !== null) yield* writeDailySums(payments)
   yield* writeProviders(rowsOf(batch, provisionTable), batch.marketData)
 }
 

@@ -1,0 +1,109 @@
+import { indexAt } from '../../domain/series.ts'
+import { DAY } from '../../domain/time.ts'
+import type { RowOf } from '../../model/table.ts'
+import type { dailySumTable, paymentSpanTable } from '../../resources/funding-payments/table.ts'
+import type { Query } from '../queries-protocol.ts'
+import { textOf } from '../statements.ts'
+import { FundingSum, readStoredDays, summandOf } from './funding-sums.ts'
+import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
+
+/** A UTC day of a market, counted from 1970-01-01 on. */
+export type MarketDay = { marketId: string; day: bigint }
+
+/** So many payments of a day are added up together at most: the memory of a commit is limited. */
+const MOST_AT_ONCE = 100_000n
+
+/** Parties from an id (inclusive) to another one (exclusive). */
+type PartyRange = { from: string; below: string }
+
+/** `network` is the last one. */
+const ALL_PARTIES: PartyRange = { from: '', below: 'o' }
+
+/** All parties in parts: the other ids are hex digits. */
+const PARTS: readonly PartyRange[] = [...'0123456789abcdef'].map((digit, index, digits) => ({
+  from: digit,
+  below: digits[index + 1] ?? ALL_PARTIES.below,
+}))
+
+const COUNT_PAYMENTS = `select cast(count(*) as text) from funding_payments
+  where market_id = $1 and timestamp >= $2 and timestamp < $3`
+
+const READ_PAYMENTS = `select party_id, amount, loss_amount, ${textOf('timestamp')}, ${textOf('seq')} from funding_payments
+  where market_id = $1 and timestamp < $2 and party_id >= $3 and party_id < $4
+    and (timestamp, seq, party_id) > ($5, $6, $7)
+  order by funding_payments.timestamp, funding_payments.seq, party_id limit ${ROWS_AT_ONCE}`
+
+const READ_NEXT_TIME = `select ${textOf('timestamp')} from funding_payments
+  where market_id = $1 and timestamp >= $2 order by funding_payments.timestamp limit 1`
+
+const READ_SPANS = `
+  select ${textOf('seq')}, cast(min(timestamp) as text), cast(max(timestamp) as text) from funding_payments
+  where market_id = $1 and timestamp >= $2 group by seq order by funding_payments.seq`
+
+/** The spans of a market's payments from a time on (Unix nanoseconds), by seq. */
+export function* readPaymentSpans(marketId: string, from: bigint): Query<RowOf<typeof paymentSpanTable>[]> {
+  const rows = yield { text: READ_SPANS, values: [marketId, from] }
+  return rows.map(([seq, first, last]) => ({
+    market_id: marketId,
+    seq: BigInt(seq!),
+    first_timestamp: BigInt(first!),
+    last_timestamp: BigInt(last!),
+  }))
+}
+
+/** The days of a market with payments whose sums are stored, in order. */
+export function* readDaysOf(marketId: string): Query<MarketDay[]> {
+  const { from, to } = yield* readStoredDays()
+  const found: MarketDay[] = []
+  for (let next = from; next < to; ) {
+    const [row] = yield { text: READ_NEXT_TIME, values: [marketId, next * DAY] }
+    const day = row === undefined ? to : indexAt(BigInt(row[0]!), DAY)
+    if (day < to) found.push({ marketId, day })
+    next = day + 1n
+  }
+  return found
+}
+
+/** The parts of a day's parties that are added up one after another: one, unless the day has too many payments. */
+export function* readParts({ marketId, day }: MarketDay): Query<readonly PartyRange[]> {
+  const [row] = yield { text: COUNT_PAYMENTS, values: [marketId, day * DAY, (day + 1n) * DAY] }
+  return BigInt(row![0]!) > MOST_AT_ONCE ? PARTS : [ALL_PARTIES]
+}
+
+/** Adds up the payments of a day, for each of some parties. */
+export function* readSumRows(
+  { marketId, day }: MarketDay,
+  { from, below } = ALL_PARTIES,
+): Query<RowOf<typeof dailySumTable>[]> {
+  const sums = new Map<string, FundingSum>()
+  const scan: KeysetScan = {
+    text: READ_PAYMENTS,
+    fixed: [marketId, (day + 1n) * DAY, from, below],
+    begin: [day * DAY, -1n, ''],
+    keyOf: ([partyId, , , time, seq]) => [BigInt(time!), BigInt(seq!), String(partyId)],
+  }
+  yield* readByKey(scan, Number.POSITIVE_INFINITY, ([party, amount, lossAmount]) => {
+    const summand = summandOf(String(amount), String(lossAmount))
+    if (summand === null) return
+    const partyId = String(party)
+    let sum = sums.get(partyId)
+    if (sum === undefined) {
+      sum = new FundingSum()
+      sums.set(partyId, sum)
+    }
+    sum.add(summand)
+  })
+  const inOrder = [...sums].sort(([a], [b]) => (a < b ? -1 : 1))
+  return inOrder.map(([partyId, sum]) => {
+    const { count, received, paid, lossAmount } = sum.texts()
+    return {
+      market_id: marketId,
+      day,
+      party_id: partyId,
+      payments: BigInt(count),
+      received,
+      paid,
+      loss_amount: lossAmount,
+    }
+  })
+}
