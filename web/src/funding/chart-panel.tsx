@@ -4,7 +4,14 @@ import type { Unit } from '../figures/amount.ts'
 import { useNarrow } from '../parts/narrow.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
-import { type ChartName, type Charts, createCharts, type FundingData, shownShades } from './charts.ts'
+import {
+  type ChartName,
+  type Charts,
+  createCharts,
+  type EstimateLine,
+  type FundingData,
+  shownShades,
+} from './charts.ts'
 import { pan, zoom } from './view-range.ts'
 
 const KEYS_TEXT =
@@ -13,6 +20,8 @@ const KEYS_TEXT =
 export type ChartPanelProps = {
   data: FundingData | null
   bars: readonly Bar[]
+  /** The line of estimates over the bars. */
+  line: EstimateLine
   /** Meaning of the bars, for a file. */
   barsText: string
   range: Range
@@ -35,6 +44,7 @@ export type ChartPanelProps = {
 export function ChartPanel({
   data,
   bars,
+  line,
   barsText,
   range,
   hidden,
@@ -55,8 +65,8 @@ export function ChartPanel({
   /** The end of the bucket that was chosen by keys. */
   const pointed = useRef<bigint | null>(null)
   const [spoken, setSpoken] = useState('')
-  const latest = useRef({ data, bars, range, hidden, onRange, onPoint, tip })
-  latest.current = { data, bars, range, hidden, onRange, onPoint, tip }
+  const latest = useRef({ data, bars, line, range, hidden, onRange, onPoint, tip })
+  latest.current = { data, bars, line, range, hidden, onRange, onPoint, tip }
   const dark = isDark()
   const narrow = useNarrow()
   const long = unit === null
@@ -75,7 +85,7 @@ export function ChartPanel({
     made.setRange(latest.current.range)
     made.setHidden(latest.current.hidden)
     if (latest.current.data !== null) made.setData(latest.current.data)
-    made.setBars(latest.current.bars)
+    made.setBars(latest.current.bars, latest.current.line)
     return () => made.destroy()
   }, [dark, narrow, long])
   useEffect(() => {
@@ -86,7 +96,7 @@ export function ChartPanel({
     if (data !== null) charts.current?.setData(data)
     pointAgain()
   }, [data])
-  useEffect(() => charts.current?.setBars(bars), [bars])
+  useEffect(() => charts.current?.setBars(bars, line), [bars, line])
   useEffect(() => charts.current?.setHidden(hidden), [hidden])
 
   const momentAt = (time: bigint) => {
@@ -179,7 +189,9 @@ export function ChartPanel({
       <div class="chart-head">
         <span class="bar-key">
           <Key look="longs">longs pay</Key> <Key look="shorts">shorts pay</Key>{' '}
-          <Key look="estimate">estimate</Key> <Key look="band">every other funding period</Key>{' '}
+          <Key look="estimate">estimate</Key>{' '}
+          {line.length > 0 && <Key look="estimate-line">estimate at each time</Key>}{' '}
+          <Key look="band">every other funding period</Key>{' '}
           {hasAuctions && <Key look="auction">in auction</Key>}{' '}
           {hasGaps && <Key look="gap">blocks are missing</Key>}
         </span>

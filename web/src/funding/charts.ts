@@ -75,10 +75,13 @@ export type ChartsOptions = {
   tip(time: bigint): readonly string[]
 }
 
+/** The line of estimates over the bars, in percent; null where it breaks. */
+export type EstimateLine = readonly { time: bigint; value: number | null }[]
+
 /** The charts of the funding view, one beneath the other, that move together. */
 export type Charts = {
   setData(data: FundingData): void
-  setBars(bars: readonly Bar[]): void
+  setBars(bars: readonly Bar[], line: EstimateLine): void
   setRange(range: Range): void
   setHidden(hidden: ReadonlySet<string>): void
   /** Points at a time as the mouse would; null points at none. */
@@ -106,6 +109,7 @@ export function createCharts({ places, narrow, long, onRange, onHover, tip }: Ch
   const colours = readColours(places.rates)
   let data: FundingData | null = null
   let bars: readonly Bar[] = []
+  let line: EstimateLine = []
   let range: Range = { from: 0n, to: 1n }
   let hiddenLines: ReadonlySet<string> = new Set()
   const heights = HEIGHTS[narrow ? 'narrow' : 'wide']
@@ -172,14 +176,25 @@ export function createCharts({ places, narrow, long, onRange, onHover, tip }: Ch
       // A bar wider than the range has its middle outside, but must be drawn.
       zero: () => {
         const shown = bars.filter(({ from, to }) => from < range.to && to > range.from)
-        const values = shown.flatMap(({ value }) => value ?? [])
-        return [Math.min(0, ...values), Math.max(0, ...values)]
+        const inLine = line.filter(({ time }) => time >= range.from && time < range.to)
+        const values = [...shown, ...inLine].flatMap(({ value }) => value ?? [])
+        const [least, greatest] = values.reduce(
+          ([min, max], value) => [Math.min(min, value), Math.max(max, value)],
+          [0, 0],
+        )
+        return [least!, greatest!]
       },
       axes: [timeAxis(colours), figureAxis(colours, axisSize, ' %')],
-      series: [{}, { paths: () => null, points: { show: false } }],
+      series: [
+        {},
+        { paths: () => null, points: { show: false } },
+        // The line of estimates has an edge, so that it is seen on bars.
+        { stroke: colours.paper, width: 4, points: { show: false } },
+        { stroke: colours.text, width: 1.5, points: { show: false } },
+      ],
       hooks: {
         drawClear: [background],
-        draw: [(chart) => drawBars(chart, bars, colours)],
+        drawAxes: [(chart) => drawBars(chart, bars, colours)],
         setSelect: [select],
       },
     }),
@@ -231,6 +246,9 @@ export function createCharts({ places, narrow, long, onRange, onHover, tip }: Ch
         { text: 'longs pay', colour: colours.longs, look: 'box' },
         { text: 'shorts pay', colour: colours.shorts, look: 'hatched' },
         { text: 'estimate', colour: colours.text, look: 'outlined' },
+        ...(line.length === 0
+          ? []
+          : [{ text: 'estimate at each time', colour: colours.text, look: 'line', width: 1.5 } as const]),
       ]
     }
     return LINES.filter((line) => !hiddenLines.has(line)).map((line) => ({
@@ -256,9 +274,10 @@ export function createCharts({ places, narrow, long, onRange, onHover, tip }: Ch
       charts.premium.setData(premiumColumns(next), false)
       place()
     },
-    setBars: (next) => {
+    setBars: (next, nextLine) => {
       bars = next
-      charts.rates.setData(barColumns(bars), false)
+      line = nextLine
+      charts.rates.setData(rateColumns(bars, line), false)
       place()
     },
     setRange: (next) => {
@@ -397,6 +416,10 @@ function broken(data: FundingData, columns: readonly Column[]): uPlot.AlignedDat
   ] as uPlot.AlignedData
 }
 
-function barColumns(bars: readonly Bar[]): uPlot.AlignedData {
-  return [bars.map(({ from, to }) => secondsOf((from + to) / 2n)), bars.map(({ value }) => value)]
+function rateColumns(bars: readonly Bar[], line: EstimateLine): uPlot.AlignedData {
+  const values = line.map(({ value }) => value)
+  return uPlot.join([
+    [bars.map(({ from, to }) => secondsOf((from + to) / 2n)), bars.map(({ value }) => value)],
+    [line.map(({ time }) => secondsOf(time)), values, values],
+  ])
 }

@@ -30,6 +30,7 @@ import { Legend } from './legend.tsx'
 import { MarkPrice } from './mark-price.tsx'
 import { Nearest } from './nearest.tsx'
 import { Cumulative, NowFigures } from './now-figures.tsx'
+import { estimateAt, estimateLine, usePastEstimates } from './past-estimates.ts'
 import { NoPeriodPayments, PeriodPayments } from './period-payments.tsx'
 import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
@@ -120,6 +121,12 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
       before && writeDecimal(before),
     ],
   )
+  const wantsEstimates = param('estimates') !== null && !byDay && kind !== 'cumulative'
+  const past = usePastEstimates(marketId, wantsEstimates, range)
+  const line = useMemo(
+    () => (past.data === null || !wantsEstimates ? [] : estimateLine(past.data, list, kind)),
+    [past.data, wantsEstimates, periods.data, kind],
+  )
   const valuesOf = (kind: BarKind) =>
     byDay ? dayValues(dayList, range, kind) : barValues(list, range, estimate.data, kind, before)
   const drawnBars = { kind, values: valuesOf(kind) }
@@ -206,6 +213,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
           <ChartPanel
             data={data}
             bars={bars}
+            line={line}
             barsText={`${BAR_KINDS[kind]}${byDay ? ', by day' : ''}, in %`}
             range={range}
             hidden={hidden}
@@ -223,9 +231,28 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
                   chosen={kind}
                   byDefault="rate"
                 />
+                {!byDay && kind !== 'cumulative' && (
+                  <button
+                    type="button"
+                    class="small-toggle"
+                    aria-pressed={wantsEstimates}
+                    title="What each period would have paid, as estimated at each time before its end"
+                    onClick={() => setParams({ estimates: wantsEstimates ? null : '1' }, { push: false })}
+                  >
+                    Estimates
+                  </button>
+                )}
               </>
             }
-            tip={(time) => tipLines(readingAt(data!, time), drawnBars, shownDays, unit)}
+            tip={(time) =>
+              tipLines(
+                readingAt(data!, time),
+                drawnBars,
+                shownDays,
+                unit,
+                past.data === null || !wantsEstimates ? null : estimateAt(past.data, list, kind, time),
+              )
+            }
             figures={data !== null && onPhone}
             legend={
               <Legend hidden={hidden} onChange={(next) => setParams({ hide: [...next].join(',') || null })} />
@@ -245,6 +272,12 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
           />
         </Answered>
         {data === null && series.error !== null && onPhone}
+        {wantsEstimates && past.error !== null && <Failure error={past.error} onRetry={past.reload} />}
+        {wantsEstimates && past.data?.isCut && (
+          <p class="notes">
+            The range has too many estimates to draw them at each time: choose a shorter one.
+          </p>
+        )}
         {data !== null && <ChartNotes data={data} range={range} why={why} byDay={byDay} />}
         <Request url={seriesUrl} csv={`${seriesUrl}&format=csv`} />
         {days.data === null && days.error !== null && <Failure error={days.error} onRetry={days.reload} />}

@@ -195,12 +195,16 @@ function SourceFigure({ kind, name, reading, unit, places }: SourceFigureProps) 
   )
 }
 
-/** A reading in lines, beside the pointer and spoken: its bar's value, prices with their TWAPs, and the premium. */
+/**
+ * A reading in lines, beside the pointer and spoken: its bar's value, what was estimated at the time if that is shown, prices with
+ * their TWAPs, and the premium.
+ */
 export function tipLines(
   { time, moment, seq, period, latest, twaps, pair }: Reading,
   { kind, values }: ReadoutProps['bars'],
   days: readonly Day[] | null,
   unit: Unit | null,
+  estimate: Decimal | null = null,
 ): string[] {
   if (moment === null) return ['no point']
   const byDay = days !== null
@@ -224,6 +228,7 @@ export function tipLines(
   return [
     `${formatTime(moment.start)} UTC${byDay || seq === null ? '' : `, period ${seq}`}`,
     bar(),
+    estimate === null ? null : `Estimated then ${formatRate(estimate, RATE_PLACES)}`,
     of('external', 'External'),
     of('internal', 'Internal'),
     premium === null ? 'no premium' : `Premium ${premium}`,
