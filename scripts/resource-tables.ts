@@ -3,6 +3,7 @@ import { FILTERS } from '#core/model/filters'
 import { type RequestKind, type Resource, takesDates, wordsOf } from '#core/model/resource'
 import { LISTS, RESOURCES } from '#core/resources/resources'
 import { TABLES } from '#core/store/schema/tables'
+import { VIEWS } from '#core/store/views/views'
 import { streamPath } from '#service/http/paths'
 import { FILTER_TYPES } from './build-client.ts'
 
@@ -15,6 +16,7 @@ import { FILTER_TYPES } from './build-client.ts'
 export const GENERATED_PARTS: Record<string, Record<string, (page: string) => string>> = {
   'docs/api.md': { lists: listsTable, order: orderTable },
   'docs/streams.md': { streams: streamsTable },
+  'docs/sql.md': { views: viewTables },
   'client/README.md': {
     lists: clientLists,
     pages: clientPages,
@@ -134,6 +136,14 @@ function streamsTable(): string {
       ['[`market-summaries`](#market-summaries)', 'none'],
     ],
   )
+}
+
+/** A section for each view, with its columns in their order. */
+function viewTables(): string {
+  return VIEWS.map(({ name, meaning, columns }) => {
+    const rows = columns.map((column) => [code(column.name), column.type, column.meaning])
+    return `### ${name}\n\n${meaning}\n\n${table(['column', 'type', 'meaning'], rows)}\n`
+  }).join('\n')
 }
 
 const program = (...lines: readonly string[]) => ['```ts', ...lines, '```'].join('\n')

@@ -9,7 +9,10 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
   [/schemathesis/, 'LYRA_SCHEMATHESIS names schemathesis 4'],
   [/module for Go/, '(cd test/clients/streams/go && go mod download)'],
   [/LYRA_GENERATORS/, 'test/clients/generated/install FOLDER; LYRA_GENERATORS names the folder'],
-  [/LYRA_DUCKDB_PYTHON/, 'LYRA_DUCKDB_PYTHON names a Python with duckdb 1 and duckdb-extension-httpfs'],
+  [
+    /LYRA_DUCKDB_PYTHON/,
+    'LYRA_DUCKDB_PYTHON names a Python with duckdb 1 and its extensions, which .ci/run names',
+  ],
   [/nginx|curl|^Go |^R /, 'install it'],
   [/packages/, 'npm run packages'],
   [/file system/, 'run the tests as root'],

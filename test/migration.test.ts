@@ -9,7 +9,7 @@ import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { distributeOldTables, restoreOldStore, takeBack, unknownTo } from './fixtures/old-store.ts'
+import { distributeOldTables, dropViews, restoreOldStore, takeBack, unknownTo } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { readSchema } from './fixtures/read-schema.ts'
 import { ingestWell, storeOf, storeOfBytes } from './fixtures/service.ts'
@@ -68,7 +68,10 @@ for (const kind of STORE_KINDS) {
       )
       if (kind.name === 'citus') {
         const status = () => runWell(t, `status --store ${old}`)
-        assertSays((await status()).stdout, 'not distributed: funding_payments, ...run lyra migrate --citus')
+        assertSays(
+          (await status()).stdout,
+          'not distributed: ...funding_payments, ...run lyra migrate --citus',
+        )
         assertSays((await runWell(t, `migrate --citus --store ${old}`)).stdout, 'its tables are distributed')
         assert.doesNotMatch((await status()).stdout, /not distributed/)
       }
@@ -322,6 +325,7 @@ async function beforeFinalImports(
   store: string,
   upgrades = BEFORE_FINAL_IMPORTS,
 ): Promise<void> {
+  await dropViews(store)
   await runEach(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,

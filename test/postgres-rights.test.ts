@@ -9,6 +9,7 @@ import { parsePostgresAddress } from '#core/store/postgres/address'
 import { runSchemaSteps } from '#core/store/postgres/admin/migrate'
 import { explainPostgresError } from '#core/store/postgres/errors'
 import { POSTGRES_SCHEMA } from '#core/store/postgres/schema'
+import { VIEWS } from '#core/store/views/views'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
 import { readyOf, startLive, stop, untilReady } from './fixtures/live.ts'
@@ -111,7 +112,7 @@ test('of an address only parameters that are known to be harmless are shown', ()
 })
 
 describeOn(SERVERS, 'a user with the least rights', (kind) => {
-  test('has its rights on the tables that an upgrade adds', async (t) => {
+  test('has its rights on the tables that an upgrade adds, and may read the views if it may read the tables', async (t) => {
     const store = await restoreOldStore(t, kind)
     const writer = await withUser(t, store, 'select, insert, update, delete')
     const reader = await withUser(t, store, 'select')
@@ -123,6 +124,12 @@ describeOn(SERVERS, 'a user with the least rights', (kind) => {
     const granted = new RegExp(`granted delete, insert, select, update on the new tables to ${writer.user}`)
     assert.match(stdout + stderr, granted)
     assert.doesNotMatch(stdout + stderr, new RegExp(some))
+    for (const { user, address } of [writer, reader]) {
+      assertSays(stdout + stderr, `granted select on the new views to ${user}`)
+      for (const { name } of VIEWS) await query(address, `select * from ${schemaOf(store)}.${name} limit 1`)
+    }
+    const changing = query(writer.address, `delete from ${schemaOf(store)}.v_checkpoints`)
+    await assert.rejects(changing, /permission denied for view v_checkpoints/)
     if (kind.name === 'citus') await runWell(t, `migrate --citus --store ${store}`)
     await runWell(t, `status --store ${reader.address}`)
     await runWell(t, `ingest ${SAMPLE} --store ${writer.address}`)

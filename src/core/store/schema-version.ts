@@ -18,6 +18,8 @@ export type Schema = {
    * never be changed.
    */
   steps: readonly string[]
+  /** The statements that create or replace the views (views/views.ts): the end of every upgrade. */
+  views: readonly string[]
 }
 
 /** The version that the last step creates. */
@@ -25,9 +27,10 @@ export function newestVersion({ oldest, steps }: Schema): number {
   return oldest + steps.length - 1
 }
 
-/** The steps that are left for a store of a version; 0 is an empty store. */
-export function stepsFrom({ oldest, steps }: Schema, version: number): readonly string[] {
-  return version === 0 ? steps : steps.slice(version - oldest + 1)
+/** The steps that are left for a store of a version, and then the views; 0 is an empty store. */
+export function stepsFrom({ oldest, steps, views }: Schema, version: number): readonly string[] {
+  const left = version === 0 ? steps : steps.slice(version - oldest + 1)
+  return left.length === 0 ? [] : [...left, ...views]
 }
 
 /**

@@ -1,5 +1,7 @@
 import { schemaSteps } from '../schema/steps.ts'
 import type { Schema } from '../schema-version.ts'
+import { viewStatements } from '../views/views.ts'
+import { POSTGRES_VIEWS } from './view-dialect.ts'
 
 /**
  * Every unique key of data points contains the market, and every query of data points names it, so that they can be
@@ -42,4 +44,5 @@ export const POSTGRES_SCHEMA: Schema = {
     emptied: 'truncate',
     own: OWN_TABLES,
   }),
+  views: viewStatements(POSTGRES_VIEWS),
 }

@@ -20,7 +20,8 @@ type SchemaTypes = {
 }
 
 /**
- * The steps that create the schema of a store. A released step must never be changed. Every table that events write has the
+ * The steps that create the schema of a store. A released step must never be changed. Views follow each upgrade's steps
+ * (views/views.ts): a step that changes or drops what one of them reads drops that view first. Every table that events write has the
  * position (height, event index) of the event that a row is from: a gap that is filled later never replaces what newer
  * events have written.
  */
@@ -572,6 +573,10 @@ export function schemaSteps(types: SchemaTypes): string[] {
   )${keyed};
   create index funding_daily_sums_by_party on funding_daily_sums (party_id, day, market_id);
   alter table pruned add column sums_from_day ${int64};
+    `,
+
+    `
+  -- From here on, stores have the views of store/views/views.ts.
     `,
   ]
 }

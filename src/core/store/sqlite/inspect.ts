@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreError } from '../errors.ts'
 import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
-import { newestVersion } from '../schema-version.ts'
+import { newestVersion, stepsFrom } from '../schema-version.ts'
 import type { Connection } from './connection.ts'
 import { withSqliteErrors } from './errors.ts'
 import { schemaVersionIn } from './migrate.ts'
@@ -74,7 +74,7 @@ function schemaProblems(connection: Connection, notes: string[]): string[] {
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
   const stored = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
   using fresh = new DatabaseSync(':memory:')
-  for (const step of SQLITE_SCHEMA.steps) fresh.exec(step)
+  for (const step of stepsFrom(SQLITE_SCHEMA, 0)) fresh.exec(step)
   const expected = fresh.prepare(READ).all() as SchemaObject[]
   const problems: string[] = []
   for (const { type, name, sql } of expected) {

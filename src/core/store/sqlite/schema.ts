@@ -1,5 +1,7 @@
 import { schemaSteps } from '../schema/steps.ts'
 import type { Schema } from '../schema-version.ts'
+import { viewStatements } from '../views/views.ts'
+import { SQLITE_VIEWS } from './view-dialect.ts'
 
 /** Identifies the file as Lyra's (`pragma application_id`): the letters LYRA. */
 export const APPLICATION_ID = 0x4c595241
@@ -51,4 +53,5 @@ export const SQLITE_SCHEMA: Schema = {
     emptied: 'delete from',
     own: OWN_TABLES,
   }),
+  views: viewStatements(SQLITE_VIEWS),
 }
