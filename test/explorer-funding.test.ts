@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketSummary } from 'lyra-client'
 import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
+import { approximate } from '../web/src/figures/decimal.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
 import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
 import type { RangePayments } from '../web/src/funding/position-payments.tsx'
@@ -34,14 +35,16 @@ import {
   textOf,
   visit,
 } from './fixtures/render.ts'
-import { FILE, serve, serveRecording } from './fixtures/service.ts'
-import { BTC, ETH } from './fixtures/shared.ts'
+import { FILE, serve, serveFile, serveRecording } from './fixtures/service.ts'
+import { BTC, ETH, MONTH } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
 
 const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
 const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')
 const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
 const { MarkPrice } = await import('../web/src/funding/mark-price.tsx')
 const { PositionPayments, receivedBy } = await import('../web/src/funding/position-payments.tsx')
+const { askPastEstimates, estimateAt, estimateLine } = await import('../web/src/funding/past-estimates.ts')
 const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
 const { heldRange } = await import('../web/src/funding/requests.ts')
 const { latestCoverage } = await import('../web/src/service/coverage.ts')
@@ -346,6 +349,36 @@ describe("the explorer's funding", () => {
     const early = readingAt({ ...data, periods: null }, start)
     assert.deepEqual(tipLines(early, rates, null, USD), lines.toSpliced(1, 1))
     assert.match(textOf(readout(early, { pointed: false })), /^Latest in the range \S+ \S+ UTC External TWAP/)
+  })
+
+  test('has estimates at each time, which end with what each period paid', async () => {
+    const { client } = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+    const { rows } = await client.instrumentsPage()
+    const marketId = rows.find(({ node }) => node.code === 'BTC/USDT')!.node.marketId
+    const range = { from: 1_725_148_800_000_000_000n, to: 1_727_825_400_000_000_001n }
+    const periods = (await askPeriods(client, { marketId }, 1_000)).list
+    const past = await askPastEstimates(client, marketId, range)
+    assert.ok(past.list.length > 2_000 && !past.isCut)
+    for (const kind of ['rate', '8h', 'annualised'] as const) {
+      const bars = barValues(periods, range, null, kind)
+      const line = estimateLine(past, periods, kind)
+      const paid = periods.filter(({ rate, end }) => rate !== null && end !== null)
+      assert.ok(paid.length > 80)
+      for (const { seq, end } of paid) {
+        assert.deepEqual(estimateAt(past, periods, kind, end! - 1n) === null, false)
+        // Of the period that begins then, the line has a point just after.
+        const at = line.findIndex(({ time }) => time >= end!)
+        assert.equal(line[at]!.time, end)
+        assert.equal(line[at]!.value, approximate(bars.get(seq)!) * 100, `${kind} of period ${seq}`)
+        assert.equal(line[at + 1]!.value, null)
+      }
+    }
+    assert.deepEqual(estimateLine(past, periods, 'cumulative'), [])
+    // A line is drawn once: its times ascend.
+    const times = estimateLine(past, periods, 'rate').map(({ time }) => time)
+    assert.ok(times.every((time, index) => index === 0 || time > times[index - 1]!))
+    const long = await askPastEstimates(client, marketId, { from: 0n, to: range.to })
+    assert.deepEqual(long, { list: [], isCut: true })
   })
 
   test('has no difference in auction, and says when the market was in auction', async () => {

@@ -55,6 +55,7 @@ const VIEWS = {
   markets: ['/', '.heat-map'],
   compare: [`/?view=markets&compare=${SAMPLE_MARKET},${OTHER}`, '[data-chart="compare"] canvas'],
   funding: [`/?view=funding&market=${SAMPLE_MARKET}&span=all`, '.notes'],
+  estimates: [`/?view=funding&market=${SAMPLE_MARKET}&span=7d&estimates=1`, '.key.estimate-line'],
   providers: ['/?view=providers', '.request'],
   market: [`${PROVIDED}&columns=all`, '.request'],
   epochs: [`${PROVIDED}&party=${PROVIDER}`, '.epochs'],

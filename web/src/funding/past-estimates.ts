@@ -1,4 +1,4 @@
-import type { HistoricEstimate } from 'lyra-client'
+import type { HistoricEstimate, LyraClient } from 'lyra-client'
 import { approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { expectedLength, lengthOf, type Period, RATE_SPANS, rateFor } from '../periods/period.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
@@ -37,17 +37,23 @@ export function usePastEstimates(marketId: string, isShown: boolean, range: View
   const step = (to - from) / 200n + 1n
   return useQuery(
     isShown ? `${marketId} ${subjectOf(range)}` : null,
-    (signal) => ask(marketId, range, signal),
+    (signal) => askPastEstimates(lyra, marketId, range, signal),
     { version: `${from / step} ${to / step}`, restMs: 300 },
   )
 }
 
-async function ask(marketId: string, { from, to }: Range, signal: AbortSignal): Promise<PastEstimates> {
+/** The estimates of a range; none if it has too many. */
+export async function askPastEstimates(
+  client: LyraClient,
+  marketId: string,
+  { from, to }: Range,
+  signal?: AbortSignal,
+): Promise<PastEstimates> {
   if (to - from > LONGEST) return { list: [], isCut: true }
   const list: PastEstimate[] = []
   let after: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
-    const { fundingEstimateHistory: answer } = await lyra.fundingEstimateHistory(marketId, {
+    const { fundingEstimateHistory: answer } = await client.fundingEstimateHistory(marketId, {
       from,
       to,
       first: PAGE,
