@@ -5,6 +5,7 @@ import type { FundingPayment, LiquidityProviderEpoch, MarketFunding } from 'lyra
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { changesByDay, changesOf, cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
+import type { SinglePayment } from '../web/src/party/single-payments.tsx'
 import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
 import { assertFits, clipboard, exactFigure, explorerTest } from './fixtures/explorer.ts'
@@ -17,6 +18,7 @@ import { until } from './fixtures/until.ts'
 
 const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
+const { askEach, PaymentsTable } = await import('../web/src/party/single-payments.tsx')
 const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { Holdings } = await import('../web/src/node/holdings.tsx')
 const { monthsOf } = await import('../web/src/party/statement-download.tsx')
@@ -84,6 +86,35 @@ const EPOCHS = [
 ]
 
 describe('the view of a party', () => {
+  test('shows each payment with rate and position, as the statement of the whole range has them', async () => {
+    const { client } = await visitMonth(`/?view=party&party=${TRADER}`)
+    const range = { partyId: TRADER, from: 1_725_148_800_000_000_000n, to: 1_727_827_200_000_000_000n }
+    const { partyStatement } = await client.partyStatement(TRADER, { from: range.from, to: range.to })
+    const stated = partyStatement.rows.filter(({ kind }) => kind === 'funding payment')
+    const found: SinglePayment[] = []
+    let after: string | undefined
+    do {
+      const page = await askEach(client, range, { first: 100, after })
+      found.push(...page.payments)
+      after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : undefined
+    } while (after !== undefined)
+    const keyOf = (marketId: string, period: string | null, ...figures: unknown[]) =>
+      [marketId, period, ...figures].join(' ')
+    assert.deepEqual(
+      found.map((one) => keyOf(one.marketId, one.fundingPeriodSeq, one.rate, one.size)).sort(),
+      stated.map((row) => keyOf(row.marketId, row.period, row.rate, row.size)).sort(),
+    )
+    assert.ok(found.length > 400 && found.every(({ rate, size }) => rate !== null && size !== null))
+    const [latest] = rowTexts(render(PaymentsTable, { payments: found.slice(0, 1) }))
+    assert.equal(latest, '2024-10-01 16:00:00 ETH/USDT 91 +0.0489 % 60.55 -88.17 USDT')
+    const unknown = render(PaymentsTable, {
+      payments: [{ ...found[0]!, size: null, rate: null, lossAmount: '-1000000' }],
+    })
+    assert.equal(rowTexts(unknown)[0], '2024-10-01 16:00:00 ETH/USDT 91 – – -89.17 USDT -1.00 USDT')
+    const none = await askEach(client, { ...range, to: range.from + 1n }, { first: 5 })
+    assert.deepEqual([none.rows, none.payments], [[], []])
+  })
+
   test('orders the sums by market and day, and adds changes over time, exactly', () => {
     const sums = (net: string, received: string, paid: string, lossAmount = '0') => ({
       count: 1,

@@ -36,6 +36,7 @@ import {
   totalOf,
   withDays,
 } from './payments.ts'
+import { EachPayment } from './single-payments.tsx'
 import { StatementDownload } from './statement-download.tsx'
 
 /** Of more payments the chart has a step for each day. */
@@ -92,7 +93,10 @@ export function Payments({ partyId }: { partyId: string }) {
                     : 'Whether it had any is not known: blocks are missing.'}
                 </Empty>
               ) : (
-                <PaymentFigures payments={payments} range={range} />
+                <>
+                  <PaymentFigures payments={payments} range={range} />
+                  <EachPayment partyId={partyId} range={range} version={`${version}`} />
+                </>
               )
             }
           </Answer>

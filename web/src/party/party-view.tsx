@@ -6,6 +6,7 @@ import { Leaders } from './leaders.tsx'
 import { AboutNetwork, NETWORK } from './network.tsx'
 import { Payments } from './party-payments.tsx'
 import { Provisions } from './party-provisions.tsx'
+import { FIRST_PAGES } from './payment-range.tsx'
 
 /** A party's payments, and its figures as a liquidity provider. */
 export function PartyView() {
@@ -17,7 +18,7 @@ export function PartyView() {
         party={party}
         parties={[]}
         whole
-        onPick={(id) => setParams({ party: id, day: null })}
+        onPick={(id) => setParams({ party: id, ...FIRST_PAGES })}
       />
       <span class="bar-actions">
         <CopyLink />

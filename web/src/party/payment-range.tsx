@@ -28,6 +28,9 @@ export function shownRange(held: Range): ViewRange {
   return viewRange(given, held, lastTime(), '7d')
 }
 
+/** The first pages of both tables. */
+export const FIRST_PAGES = { day: null, after: null, before: null }
+
 /** The range of the payments that are added up, to be changed, and what the store lacks of them. */
 export function PaymentRange({ held, range }: { held: Range; range: ViewRange }) {
   return (
@@ -37,8 +40,8 @@ export function PaymentRange({ held, range }: { held: Range; range: ViewRange })
         held={held}
         last={lastTime()}
         least={DAY}
-        onSpan={(name) => setParams({ span: name, from: null, to: null, day: null })}
-        onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, day: null })}
+        onSpan={(name) => setParams({ span: name, from: null, to: null, ...FIRST_PAGES })}
+        onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, ...FIRST_PAGES })}
       />
       <p class="range-said">
         {formatMinute(range.from)} to {formatMinute(range.to)} UTC

@@ -1,0 +1,175 @@
+import type { FundingPayment, LyraClient, Page, PageOptions, StatementRow } from 'lyra-client'
+import { placesOf } from '../figures/amount.ts'
+import { writeDecimal } from '../figures/decimal.ts'
+import { groupDigits } from '../figures/format-figure.ts'
+import { formatSecond } from '../figures/format-time.ts'
+import { Rate } from '../funding/now-figures.tsx'
+import { BrokenTime } from '../funding/points-table.tsx'
+import { subjectOf, type ViewRange } from '../funding/view-range.ts'
+import { param } from '../location.ts'
+import { Amount } from '../parts/amount.tsx'
+import { MarketName } from '../parts/market-name.tsx'
+import { useNarrow } from '../parts/narrow.ts'
+import { Pager } from '../parts/pager.tsx'
+import { Answer } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
+import { TablePlace } from '../parts/table-place.tsx'
+import { marketUnit } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+import { changeOf } from './payments.ts'
+
+/** Rows of a page; on a phone each is a card. */
+const ROWS = 20
+const ROWS_OF_PHONE = 5
+
+/** A payment, with what a statement knows of it. */
+export type SinglePayment = FundingPayment & Pick<StatementRow, 'rate' | 'size'>
+
+type SinglePayments = Page<FundingPayment> & { payments: readonly SinglePayment[] }
+
+/** Each payment of a party in a range, the latest first, with its rate and the position that it was for. */
+export function EachPayment({
+  partyId,
+  range,
+  version,
+}: {
+  partyId: string
+  range: ViewRange
+  /** Changes when there may be new payments. */
+  version: string
+}) {
+  const rows = useNarrow() ? ROWS_OF_PHONE : ROWS
+  const after = param('after') ?? undefined
+  const before = param('before') ?? undefined
+  const page = before === undefined ? { first: rows, after } : { last: rows, before }
+  const filters = { partyId, from: range.from, to: range.to }
+  const query = useQuery(
+    [partyId, subjectOf(range), rows, after, before].join(),
+    (signal) => askEach(lyra, filters, page, signal),
+    { version: `${range.from} ${range.to} ${after ?? before ?? version}` },
+  )
+  return (
+    <>
+      <h3 class="chart-title" id="each-payment">
+        Each payment
+      </h3>
+      <Answer query={query} what="payments">
+        {(data) =>
+          data.payments.length === 0 ? (
+            <p class="quiet">No payment on this page.</p>
+          ) : (
+            <>
+              <PaymentsTable payments={data.payments} />
+              <Pager page={data} what="payments" />
+            </>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+/** A page of payments, with their rates and sizes. */
+export async function askEach(
+  client: LyraClient,
+  { partyId, from, to }: { partyId: string; from: bigint; to: bigint },
+  page: PageOptions,
+  signal?: AbortSignal,
+): Promise<SinglePayments> {
+  const found = await client.fundingPaymentsPage({ partyId, from, to }, { ...page, signal })
+  const nodes = found.rows.map(({ node }) => node)
+  if (nodes.length === 0) return { ...found, payments: [] }
+  // A statement of the page's times has the rates and sizes of its payments.
+  const times = nodes.map(({ timestamp }) => BigInt(timestamp)).sort((a, b) => (a < b ? -1 : 1))
+  const { partyStatement } = await client.partyStatement(partyId, {
+    from: times[0]!,
+    to: times.at(-1)! + 1n,
+    signal,
+  })
+  const known = new Map(
+    partyStatement.rows
+      .filter(({ kind }) => kind === 'funding payment')
+      .map((row) => [`${row.marketId} ${row.period}`, row]),
+  )
+  const payments = nodes.map((payment): SinglePayment => {
+    const row = known.get(`${payment.marketId} ${payment.fundingPeriodSeq}`)
+    return { ...payment, rate: row?.rate ?? null, size: row?.size ?? null }
+  })
+  return { ...found, payments }
+}
+
+const STYLE = { places: 2, signed: true }
+
+/** Why a size is not shown. */
+const NO_SIZE =
+  'Not known: others could not pay everything, a step of the position pays less than two of the smallest unit, or period or market are not stored'
+
+export function PaymentsTable({ payments }: { payments: readonly SinglePayment[] }) {
+  const isMissed = payments.some(({ lossAmount }) => lossAmount !== '0')
+  const least = Math.max(
+    ...payments.map((payment) =>
+      placesOf([writeDecimal(changeOf(payment))], marketUnit(payment.marketId), STYLE),
+    ),
+  )
+  const titles = [
+    'Time (UTC)',
+    'Market',
+    'Period',
+    'Rate',
+    'Position',
+    'Received, or paid if below zero',
+    ...(isMissed ? ['Missed: others could not pay'] : []),
+  ]
+  return (
+    <TablePlace name="Table of single payments">
+      <table class="stacked">
+        <TableHead titles={titles} texts={['Time (UTC)', 'Market']} />
+        <tbody>
+          {payments.map((payment) => {
+            const { marketId, fundingPeriodSeq, timestamp, rate, size, lossAmount } = payment
+            const unit = marketUnit(marketId)
+            return (
+              <tr key={`${marketId} ${fundingPeriodSeq}`}>
+                <th scope="row" title={`${timestamp} ns`}>
+                  <BrokenTime time={formatSecond(timestamp)} />
+                </th>
+                <td data-label="Market">
+                  <MarketName
+                    marketId={marketId}
+                    link={{ view: 'funding', params: { market: marketId, paid: fundingPeriodSeq } }}
+                  />
+                </td>
+                <td data-label="Period" class="figure-column">
+                  {groupDigits(fundingPeriodSeq)}
+                </td>
+                <td data-label="Rate" class="figure-column">
+                  {rate === null ? '–' : <Rate text={rate} />}
+                </td>
+                <td
+                  data-label="Position"
+                  class="figure-column"
+                  title={
+                    size === null
+                      ? NO_SIZE
+                      : 'Calculated from amount and payment of the period; below zero if short'
+                  }
+                >
+                  {size === null ? '–' : groupDigits(size)}
+                </td>
+                <td data-label={titles[5]} class="figure-column">
+                  <Amount {...STYLE} text={writeDecimal(changeOf(payment))} unit={unit} least={least} />
+                </td>
+                {isMissed && (
+                  <td data-label={titles[6]} class="figure-column">
+                    <Amount {...STYLE} text={lossAmount} unit={unit} least={least} />
+                  </td>
+                )}
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </TablePlace>
+  )
+}
