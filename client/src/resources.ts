@@ -480,20 +480,6 @@ export type Coverage = {
   prunedBefore: PruneLimit | null
 }
 
-/** The options of `coverage`. */
-export type CoverageOptions = {
-  /** `next` of an earlier response, to get the rest. */
-  after?: string | undefined
-  /** Only rows of this market: 64 hex digits, in either case. */
-  marketId?: string | undefined
-  signal?: AbortSignal | undefined
-}
-
-/** The options of `fundingEstimate`. */
-export type FundingEstimateOptions = {
-  signal?: AbortSignal | undefined
-}
-
 export type HistoricEstimate = {
   /** Time of a data point, or of the end of the period, Unix nanoseconds. */
   timestamp: string
@@ -544,19 +530,6 @@ export type FundingEstimateHistoryAnswer = {
   since: StoredSince | null
 }
 
-/** The options of `fundingEstimateHistory`. */
-export type FundingEstimateHistoryOptions = {
-  /** Estimates before this time, Unix nanoseconds; at most 31 days after the start. Default: up to the last block. */
-  to?: Time | undefined
-  /** Estimates at or after this time, Unix nanoseconds. Default: 31 days before the end. */
-  from?: Time | undefined
-  /** `next` of an earlier response: returns the estimates that follow. */
-  after?: string | undefined
-  /** Maximum number of estimates to return. Default: 1000. */
-  first?: number | undefined
-  signal?: AbortSignal | undefined
-}
-
 export type PositionPayment = {
   /** Number of the period within its market. */
   seq: string
@@ -593,21 +566,6 @@ export type PositionFunding = {
   payments: PositionPayment[]
   /** `pagination.after` of the next request. Null if nothing is left, or no payment was requested. */
   next: string | null
-}
-
-/** The options of `positionFunding`. */
-export type PositionFundingOptions = {
-  /** Periods that ended at or after this time, Unix nanoseconds. */
-  from?: Time | undefined
-  /** Periods that ended before this time, Unix nanoseconds. */
-  to?: Time | undefined
-  /** Maximum number of payments to return; 0: totals alone. Default: 1000. */
-  first?: number | undefined
-  /** `next` of an earlier response: returns the payments that follow, without totals. */
-  after?: string | undefined
-  /** Position size in whole units. Negative for a short position. */
-  units?: string | undefined
-  signal?: AbortSignal | undefined
 }
 
 export type FundingBucket = {
@@ -653,19 +611,6 @@ export type PartyFundingAnswer = {
   /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
   missing: MissingBlocks[]
   since: StoredSince | null
-}
-
-/** The options of `partyFunding`. */
-export type PartyFundingOptions = {
-  /** Payments before this time, Unix nanoseconds. */
-  to?: Time | undefined
-  /** Payments at or after this time, Unix nanoseconds. */
-  from?: Time | undefined
-  /** Adds the sums of each day, week (from Monday) or month, in UTC. */
-  interval?: '1d' | '1w' | '1M' | 'all' | undefined
-  /** Only payments of this market. */
-  marketId?: string | undefined
-  signal?: AbortSignal | undefined
 }
 
 export type StatementRow = {
@@ -716,15 +661,6 @@ export type PartyStatementAnswer = {
   since: StoredSince | null
 }
 
-/** The options of `partyStatement`. */
-export type PartyStatementOptions = {
-  /** Rows before this time, Unix nanoseconds. */
-  to?: Time | undefined
-  /** Rows at or after this time, Unix nanoseconds. */
-  from?: Time | undefined
-  signal?: AbortSignal | undefined
-}
-
 export type FundingLeader = {
   /** The party. */
   partyId: string
@@ -750,30 +686,6 @@ export type FundingLeadersAnswer = {
   missing: MissingBlocks[]
   since: StoredSince | null
 }
-
-/** The options of `fundingLeaders`. */
-export type FundingLeadersOptions = {
-  /** Payments before this time, Unix nanoseconds. */
-  to?: Time | undefined
-  /** Payments at or after this time, Unix nanoseconds. */
-  from?: Time | undefined
-  /** By what parties are ordered, the greatest first. */
-  order?: 'net' | 'received' | 'paid' | undefined
-  /** Maximum number of parties to return. Default: 20. */
-  first?: number | undefined
-  signal?: AbortSignal | undefined
-} & (
-  | {
-      /** Only payments of the markets that settle in this asset: amounts of different ones do not add up. */
-      assetId?: string | undefined
-      marketId?: never
-    }
-  | {
-      /** Only payments of this market. Either this or `assetId` must be given. */
-      marketId?: string | undefined
-      assetId?: never
-    }
-)
 
 export type FundingRateBucket = {
   /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
@@ -805,29 +717,6 @@ export type MarketFundingRatesPage = {
 
 /** Sum funding rates of markets by day or by 8 hours. */
 export type FundingRates = MarketFundingRatesPage
-
-/** The options of `fundingRates`. */
-export type FundingRatesOptions = {
-  /** Periods that ended before this time, Unix nanoseconds. Default: up to the last block. */
-  to?: Time | undefined
-  /** Periods that ended at or after this time, Unix nanoseconds. Default: 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets. */
-  from?: Time | undefined
-  /** Length of a bucket. */
-  interval?: '8h' | '1d' | undefined
-  /** Only rows of this market. */
-  marketId?: string | undefined
-  /** Page forward: the cursor of the last row of the previous page. Cannot be combined with `pagination.before`. */
-  after?: string | undefined
-  /** Page backward: the cursor of the first row of the following page. Ignored if `pagination.first` is given. */
-  before?: string | undefined
-  /** Maximum number of rows to return, starting after `pagination.after` or at the beginning. Default: 1000. */
-  first?: number | undefined
-  /** Maximum number of rows to return, ending before `pagination.before` or at the end. Default: 1000. Ignored if `pagination.first` is given. */
-  last?: number | undefined
-  /** Sort the newest rows first. `1`, `t`, `0`, `f` and similar are also accepted. */
-  newestFirst?: boolean | undefined
-  signal?: AbortSignal | undefined
-}
 
 export type SeriesSummary = {
   /** Value of the earliest point. */
@@ -925,28 +814,6 @@ export type SeriesInterval =
   | '91d'
   | '365d'
 
-/** The options of `series`. */
-export type SeriesOptions = {
-  /** Rows at or after this time, Unix nanoseconds. */
-  from?: Time | undefined
-  /** Rows before this time, Unix nanoseconds. */
-  to?: Time | undefined
-  /** Only rows of this source: SOURCE_EXTERNAL or SOURCE_INTERNAL; SOURCE_UNSPECIFIED means all. */
-  source?: DataPointSource | undefined
-  signal?: AbortSignal | undefined
-} & (
-  | {
-      /** Maximum number of buckets; the shortest interval that fits is used. Default: 500. Cannot be combined with `interval`. */
-      buckets?: number | undefined
-      interval?: never
-    }
-  | {
-      /** Length of a bucket; the range may touch at most 2,001 buckets. Cannot be combined with `buckets`. */
-      interval?: SeriesInterval | undefined
-      buckets?: never
-    }
-)
-
 export type AuctionInterval = {
   /** Start of the auction, Unix nanoseconds. */
   start: string
@@ -961,15 +828,6 @@ export type MarketAuctions = {
   completeFrom: string
   /** Auctions that overlap the range, oldest first. Adjoining auctions are merged. */
   intervals: AuctionInterval[]
-}
-
-/** The options of `marketAuctions`. */
-export type MarketAuctionsOptions = {
-  /** Auctions that end after this time or are in progress at it, Unix nanoseconds. */
-  from?: Time | undefined
-  /** Auctions that began before this time, Unix nanoseconds. */
-  to?: Time | undefined
-  signal?: AbortSignal | undefined
 }
 
 export type ProviderStanding = {
@@ -1008,6 +866,148 @@ export type LiquidityStandingAnswer = {
   /** Blocks that are missing or incomplete, and imported ones without the resource: what they contain is not in the answer. At most the last 1,000 ranges. */
   missing: MissingBlocks[]
   since: StoredSince | null
+}
+
+/** The options of `coverage`. */
+export type CoverageOptions = {
+  /** `next` of an earlier response, to get the rest. */
+  after?: string | undefined
+  /** Only rows of this market: 64 hex digits, in either case. */
+  marketId?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `fundingEstimate`. */
+export type FundingEstimateOptions = {
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `fundingEstimateHistory`. */
+export type FundingEstimateHistoryOptions = {
+  /** Estimates before this time, Unix nanoseconds; at most 31 days after the start. Default: up to the last block. */
+  to?: Time | undefined
+  /** Estimates at or after this time, Unix nanoseconds. Default: 31 days before the end. */
+  from?: Time | undefined
+  /** `next` of an earlier response: returns the estimates that follow. */
+  after?: string | undefined
+  /** Maximum number of estimates to return. Default: 1000. */
+  first?: number | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `positionFunding`. */
+export type PositionFundingOptions = {
+  /** Periods that ended at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Periods that ended before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Maximum number of payments to return; 0: totals alone. Default: 1000. */
+  first?: number | undefined
+  /** `next` of an earlier response: returns the payments that follow, without totals. */
+  after?: string | undefined
+  /** Position size in whole units. Negative for a short position. */
+  units?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `partyFunding`. */
+export type PartyFundingOptions = {
+  /** Payments before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Payments at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Adds the sums of each day, week (from Monday) or month, in UTC. */
+  interval?: '1d' | '1w' | '1M' | 'all' | undefined
+  /** Only payments of this market. */
+  marketId?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `partyStatement`. */
+export type PartyStatementOptions = {
+  /** Rows before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Rows at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `fundingLeaders`. */
+export type FundingLeadersOptions = {
+  /** Payments before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Payments at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** By what parties are ordered, the greatest first. */
+  order?: 'net' | 'received' | 'paid' | undefined
+  /** Maximum number of parties to return. Default: 20. */
+  first?: number | undefined
+  signal?: AbortSignal | undefined
+} & (
+  | {
+      /** Only payments of the markets that settle in this asset: amounts of different ones do not add up. */
+      assetId?: string | undefined
+      marketId?: never
+    }
+  | {
+      /** Only payments of this market. Either this or `assetId` must be given. */
+      marketId?: string | undefined
+      assetId?: never
+    }
+)
+
+/** The options of `fundingRates`. */
+export type FundingRatesOptions = {
+  /** Periods that ended before this time, Unix nanoseconds. Default: up to the last block. */
+  to?: Time | undefined
+  /** Periods that ended at or after this time, Unix nanoseconds. Default: 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets. */
+  from?: Time | undefined
+  /** Length of a bucket. */
+  interval?: '8h' | '1d' | undefined
+  /** Only rows of this market. */
+  marketId?: string | undefined
+  /** Page forward: the cursor of the last row of the previous page. Cannot be combined with `pagination.before`. */
+  after?: string | undefined
+  /** Page backward: the cursor of the first row of the following page. Ignored if `pagination.first` is given. */
+  before?: string | undefined
+  /** Maximum number of rows to return, starting after `pagination.after` or at the beginning. Default: 1000. */
+  first?: number | undefined
+  /** Maximum number of rows to return, ending before `pagination.before` or at the end. Default: 1000. Ignored if `pagination.first` is given. */
+  last?: number | undefined
+  /** Sort the newest rows first. `1`, `t`, `0`, `f` and similar are also accepted. */
+  newestFirst?: boolean | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `series`. */
+export type SeriesOptions = {
+  /** Rows at or after this time, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Rows before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Only rows of this source: SOURCE_EXTERNAL or SOURCE_INTERNAL; SOURCE_UNSPECIFIED means all. */
+  source?: DataPointSource | undefined
+  signal?: AbortSignal | undefined
+} & (
+  | {
+      /** Maximum number of buckets; the shortest interval that fits is used. Default: 500. Cannot be combined with `interval`. */
+      buckets?: number | undefined
+      interval?: never
+    }
+  | {
+      /** Length of a bucket; the range may touch at most 2,001 buckets. Cannot be combined with `buckets`. */
+      interval?: SeriesInterval | undefined
+      buckets?: never
+    }
+)
+
+/** The options of `marketAuctions`. */
+export type MarketAuctionsOptions = {
+  /** Auctions that end after this time or are in progress at it, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Auctions that began before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  signal?: AbortSignal | undefined
 }
 
 /** The options of `liquidityStanding`. */
