@@ -6,11 +6,14 @@ export type Parameter =
   | { name: IdName }
   | { name: 'resource'; allowed: readonly string[] }
   | {
-      name: 'filters' | 'options'
+      name: 'filters' | 'options' | 'streams'
       properties: readonly string[]
       /** A property that must be given. */
       required?: string | undefined
     }
+
+/** What a property of such an object is. */
+const KINDS = { filters: 'filter', options: 'option', streams: 'resource' } as const
 
 /** The keys of every member of a union. */
 type AllKeys<Union> = Union extends unknown ? keyof Union : never
@@ -69,7 +72,7 @@ function faultOfObject(
     if (object[key] === undefined || properties.includes(key)) continue
     const other = parameters.find((one) => 'properties' in one && one.properties.includes(key))
     if (other !== undefined) return `'${key}' belongs in ${other.name}, not in ${name}; ${allowed}`
-    return `unknown ${name === 'filters' ? 'filter' : 'option'} '${key}'; ${allowed}`
+    return `unknown ${KINDS[name]} '${key}'; ${allowed}`
   }
   return required === undefined || object[required] ? null : `${name} lack ${required}`
 }

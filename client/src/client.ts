@@ -1,6 +1,7 @@
 import { checkArguments, optionsOf, type Parameter } from './arguments.ts'
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
-import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
+import { type ExportRowsOptions, readExport } from './exports.ts'
+import { type Page, type PageRow, readPage, type WalkOptions, walkPages } from './pages.ts'
 import {
   type ExportOptions,
   exportTarget,
@@ -29,7 +30,15 @@ import {
   type StreamNodes,
 } from './resources.ts'
 import type { Health, Readiness } from './service.ts'
-import { followStream, type StreamOptions, type StreamRow } from './streams.ts'
+import {
+  followStream,
+  followStreams,
+  type NamedStreamRow,
+  type SeveralStreams,
+  type SeveralStreamsOptions,
+  type StreamOptions,
+  type StreamRow,
+} from './streams.ts'
 
 type Signalled = { signal?: AbortSignal | undefined }
 
@@ -58,6 +67,13 @@ const EXPORT_OPTIONS = optionsOf<ExportOptions>({
   numbers: true,
   after: true,
   newestFirst: true,
+})
+const EXPORT_ROWS_OPTIONS = optionsOf<ExportRowsOptions>({ after: true, newestFirst: true, signal: true })
+const STREAMS: Parameter = { name: 'streams', properties: Object.keys(STREAM_PATHS) }
+const SEVERAL_STREAMS_OPTIONS = optionsOf<SeveralStreamsOptions<StreamName>>({
+  after: true,
+  afterBlock: true,
+  signal: true,
 })
 const CONNECTION_OPTIONS = {
   ...optionsOf<ConnectionOptions>({
@@ -117,6 +133,22 @@ type Streams = {
 export type LyraClient = Walks & Pages & Streams & Reports & Service
 
 type Service = {
+  /**
+   * The rows of several resources as they arrive, over a connection each, until the signal is aborted. Save the cursor of each
+   * resource. If one stream fails for good, all end.
+   */
+  streamAll<Name extends StreamName>(
+    streams: SeveralStreams<Name>,
+    options?: SeveralStreamsOptions<Name>,
+  ): Rows<NamedStreamRow<Name>>
+
+  /** All rows of a resource in one request, all from one block: of all markets if the filters name none. */
+  exportRows<Name extends ResourceName>(
+    resource: Name,
+    filters?: Partial<Filters[Name]>,
+    options?: ExportRowsOptions,
+  ): Rows<PageRow<Nodes[Name]>>
+
   health(options?: Signalled): Promise<Health>
   /** Whether the service serves current data, and if not, why. */
   ready(options?: Signalled): Promise<Readiness>
@@ -148,14 +180,24 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
       return JSON.parse((await connection.get('/ready', given[0]?.signal, [503])).text) as Readiness
     },
 
+    streamAll: (...given) => {
+      checkArguments('streamAll', [STREAMS, SEVERAL_STREAMS_OPTIONS], given)
+      const [streams, options] = given
+      for (const name of Object.keys(streams) as (keyof typeof streams)[])
+        checkArguments(methodOfStream(name), [filtersOfStream(name)], [streams[name]])
+      return followStreams(connection, streams, options)
+    },
+    exportRows: (...given) => {
+      checkArguments('exportRows', [RESOURCE, exportFiltersOf(given[0]), EXPORT_ROWS_OPTIONS], given)
+      return readExport(connection, ...given)
+    },
     url: (...given) => {
       checkArguments('url', [RESOURCE, filtersOf(given[0]), URL_OPTIONS], given)
       const [resource, filters, { format, times, numbers, ...page } = {}] = given
       return connection.address(pageTarget(resource, filters, page, { format, times, numbers }))
     },
     exportUrl: (...given) => {
-      const filters = { ...filtersOf(given[0]), required: undefined }
-      checkArguments('exportUrl', [RESOURCE, filters, EXPORT_OPTIONS], given)
+      checkArguments('exportUrl', [RESOURCE, exportFiltersOf(given[0]), EXPORT_OPTIONS], given)
       return connection.address(exportTarget(...given))
     },
   }
@@ -178,10 +220,10 @@ function listMethods(connection: Connection): Walks & Pages & Streams {
     }
   }
   for (const name of Object.keys(STREAM_PATHS) as StreamName[]) {
-    const method = `stream${name[0]!.toUpperCase()}${name.slice(1)}`
-    const filtersOfStream: Parameter = { name: 'filters', properties: STREAM_FILTER_NAMES[name] }
+    const method = methodOfStream(name)
+    const filtersOfThis = filtersOfStream(name)
     methods[method] = (...given: [StreamFilters[typeof name]?, StreamOptions?]) => {
-      checkArguments(method, [filtersOfStream, name in EXPORT_PATHS ? STREAM_OPTIONS : STATE_OPTIONS], given)
+      checkArguments(method, [filtersOfThis, name in EXPORT_PATHS ? STREAM_OPTIONS : STATE_OPTIONS], given)
       const [filters = {}, options] = given
       return followStream(connection, name, filters, options)
     }
@@ -217,3 +259,13 @@ function filtersOf(name: ListName) {
   const required = idOfPath(PATHS[name] ?? '') ?? undefined
   return { name: 'filters', properties: FILTER_NAMES[name] ?? [], required } as const
 }
+
+/** The same of an export, which is of all markets without one. */
+const exportFiltersOf = (name: ResourceName): Parameter => ({ ...filtersOf(name), required: undefined })
+
+const filtersOfStream = (name: StreamName): Parameter => ({
+  name: 'filters',
+  properties: STREAM_FILTER_NAMES[name],
+})
+
+const methodOfStream = (name: StreamName) => `stream${name[0]!.toUpperCase()}${name.slice(1)}`

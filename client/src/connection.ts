@@ -20,9 +20,19 @@ export type ConnectionOptions = {
 /** An answer, whole. */
 export type Answer = { status: number; headers: Headers; text: string }
 
+export type OpenOptions = {
+  signal?: AbortSignal | undefined
+  /** The accepted type of the body; any by default. */
+  accept?: string
+  /** How long the service may send nothing, in milliseconds; by default as long as an attempt may take. */
+  silenceMs?: number
+}
+
 export type Connection = {
   /** The address of a target. */
   address(target: string): string
+  /** The longest answer that is read, in bytes. */
+  maxBytes: number
   /**
    * Sends a request until it is answered, refused for good, or the attempts are used up.
    *
@@ -31,8 +41,10 @@ export type Connection = {
    * @throws {LyraConnectionError} without a response
    */
   get(target: string, signal?: AbortSignal, alsoGood?: readonly number[]): Promise<Answer>
-  /** Opens a stream: one attempt, whose body is read by the caller. Throws as {@link Connection.get} does. */
-  open(target: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
+  /** Sends a request once; returns the body in pieces, as they arrive. Throws as {@link Connection.get} does, the body too. */
+  open(target: string, options: OpenOptions): Promise<AsyncGenerator<Uint8Array, void, undefined>>
+  /** Calls a function again after failures that may pass, as often as is allowed. */
+  retrying<Result>(attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
   /** Milliseconds to wait after so many attempts that failed, the last one with this error if it was one. */
   backOffMs(failed: number, error?: unknown): number
 }
@@ -76,39 +88,107 @@ export function createConnection(options: ConnectionOptions): Connection {
   const waitAfter = (failed: number, error?: unknown) =>
     backOffMs(failed, longestWaitMs, error instanceof LyraApiError ? error.retryAfter : null)
 
+  async function retrying<Result>(attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    for (let tried = 1; ; tried++) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (tried > retries || !mayPass(error)) throw error
+        await wait(waitAfter(tried, error), signal)
+      }
+    }
+  }
+
   return {
     address: (target) => `${base}${target}`,
     backOffMs: waitAfter,
 
-    get: async (target, signal, alsoGood = []) => {
-      for (let tried = 1; ; tried++) {
-        try {
-          const answer = await attempt(target, signal)
-          const { status, headers, text } = answer
-          if ((status >= 200 && status < 300) || alsoGood.includes(status)) return answer
-          throw new LyraApiError(status, headers, text)
-        } catch (error) {
-          if (tried > retries || !mayPass(error)) throw error
-          await wait(waitAfter(tried, error), signal)
-        }
-      }
-    },
+    maxBytes,
+    retrying,
 
-    open: async (target, signal) => {
+    get: (target, signal, alsoGood = []) =>
+      retrying(async () => {
+        const answer = await attempt(target, signal)
+        const { status, headers, text } = answer
+        if ((status >= 200 && status < 300) || alsoGood.includes(status)) return answer
+        throw new LyraApiError(status, headers, text)
+      }, signal),
+
+    open: async (target, { signal, accept = '*/*', silenceMs = timeoutMs }) => {
+      const watch = watchSilence(silenceMs, signal)
+      const failure = (error: unknown) => {
+        signal?.throwIfAborted()
+        return new LyraConnectionError(`${base}${target}`, error)
+      }
       let response: Response
       try {
-        response = await ask(`${base}${target}`, {
-          signal,
-          redirect: 'error' as const,
-          headers: { accept: 'text/event-stream' },
-        })
-        if (response.ok && response.body !== null) return response.body
+        const headers = { accept }
+        response = await ask(`${base}${target}`, { signal: watch.signal, redirect: 'error', headers })
       } catch (error) {
-        signal.throwIfAborted()
-        throw new LyraConnectionError(`${base}${target}`, error)
+        watch.end()
+        throw failure(error)
       }
-      throw new LyraApiError(response.status, response.headers, await response.text().catch(() => ''))
+      if (response.ok && response.body !== null) return piecesOf(response.body, watch, failure)
+      const body = await response.text().catch(() => '')
+      watch.end()
+      throw new LyraApiError(response.status, response.headers, body)
     },
+  }
+}
+
+/** Ends a request when nothing has arrived for too long. */
+type SilenceWatch = {
+  /** Aborted then, by the caller's signal, and at the end. */
+  signal: AbortSignal
+  /** Counts from now on; what was counted before is forgotten. */
+  start(): void
+  pause(): void
+  end(): void
+}
+
+/** Starts to count at once. */
+function watchSilence(ms: number, signal: AbortSignal | undefined): SilenceWatch {
+  const stop = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const pause = () => clearTimeout(timer)
+  const start = () => {
+    pause()
+    timer = setTimeout(() => stop.abort(new Error('nothing came for too long')), ms)
+  }
+  start()
+  return {
+    signal: signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]),
+    start,
+    pause,
+    end: () => {
+      pause()
+      stop.abort()
+    },
+  }
+}
+
+/** A body in pieces. While the caller has one, nothing is read, and silence is not counted. */
+async function* piecesOf(
+  body: ReadableStream<Uint8Array>,
+  watch: SilenceWatch,
+  failure: (error: unknown) => LyraConnectionError,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body.getReader()
+  // Deno goes on reading after the signal.
+  watch.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true })
+  try {
+    for (;;) {
+      watch.start()
+      const { done, value } = await reader.read()
+      watch.pause()
+      watch.signal.throwIfAborted()
+      if (done) return
+      yield value
+    }
+  } catch (error) {
+    throw failure(error)
+  } finally {
+    watch.end()
   }
 }
 

@@ -33,13 +33,6 @@ export async function* followStream<Name extends StreamName>(
   let failed = 0
   let retryMs = 0
   while (!signal?.aborted) {
-    const stop = new AbortController()
-    const ended = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
-    let watch: ReturnType<typeof setTimeout> | undefined
-    const heard = () => {
-      clearTimeout(watch)
-      watch = setTimeout(() => stop.abort(new Error('nothing came for too long')), SILENCE_MS)
-    }
     const rows: StreamRow<StreamNodes[Name]>[] = []
     /** An id after that of the last row, such as that of an event `position`. */
     let idle: string | null = null
@@ -59,24 +52,14 @@ export async function* followStream<Name extends StreamName>(
         retryMs = ms
       },
     })
+    let failure: unknown
     try {
-      heard()
-      const body = await connection.open(
-        streamTarget(resource, filters, { after: cursor, afterBlock }),
-        ended,
-      )
-      const reader = body.getReader()
-      // Deno goes on reading after the signal.
-      ended.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true })
+      const target = streamTarget(resource, filters, { after: cursor, afterBlock })
+      const options = { signal, accept: 'text/event-stream', silenceMs: SILENCE_MS }
       const decoder = new TextDecoder()
-      for (;;) {
-        const { done, value } = await reader.read()
-        if (done) break
-        heard()
+      for await (const piece of await connection.open(target, options)) {
         failed = 0
-        read(decoder.decode(value, { stream: true }))
-        // The caller may process a row slowly, and nothing is read meanwhile.
-        clearTimeout(watch)
+        read(decoder.decode(piece, { stream: true }))
         for (const row of rows.splice(0)) {
           if (row.cursor !== '') cursor = row.cursor
           yield row
@@ -85,20 +68,76 @@ export async function* followStream<Name extends StreamName>(
         isComplete = false
         if (idle !== null) cursor = idle
         idle = null
-        heard()
       }
     } catch (error) {
       if (signal?.aborted) return
-      // An error within a response is fetch's own.
       if (error instanceof LyraApiError && !mayPass(error)) throw error
-      failed++
-      await wait(Math.max(retryMs, connection.backOffMs(failed, error)), signal).catch(() => {})
-      continue
-    } finally {
-      clearTimeout(watch)
-      stop.abort()
+      failure = error
     }
     failed++
-    await wait(Math.max(retryMs, connection.backOffMs(failed)), signal).catch(() => {})
+    await wait(Math.max(retryMs, connection.backOffMs(failed, failure)), signal).catch(() => {})
+  }
+}
+
+/** A row of one of several streams. */
+export type NamedStreamRow<Name extends StreamName> = {
+  [Each in Name]: { resource: Each } & StreamRow<StreamNodes[Each]>
+}[Name]
+
+/** The filters of several streams, by resource. */
+export type SeveralStreams<Name extends StreamName> = { [Each in Name]: StreamFilters[Each] }
+
+export type SeveralStreamsOptions<Name extends StreamName> = {
+  /** The cursor to resume each stream after. Market summaries have none. */
+  after?: { [Each in Exclude<Name, 'marketSummaries'>]?: string | undefined } | undefined
+  /** Of streams without such a cursor: rows of blocks above this height. */
+  afterBlock?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** What one of several streams gives next. */
+type NextRow<Name extends StreamName> = {
+  resource: Name
+  rows: AsyncGenerator<StreamRow<StreamNodes[Name]>, void, undefined>
+  result: IteratorResult<StreamRow<StreamNodes[Name]>, void>
+}
+
+/**
+ * Follows several resources, over a connection each: the rows of each in its order, as they arrive. Ends all connections once the
+ * caller leaves, the signal is aborted, or one stream fails, whose error it throws.
+ */
+export async function* followStreams<Name extends StreamName>(
+  connection: Connection,
+  streams: SeveralStreams<Name>,
+  { after = {}, afterBlock, signal }: SeveralStreamsOptions<Name> = {},
+): AsyncGenerator<NamedStreamRow<Name>, void, undefined> {
+  const stop = new AbortController()
+  const ended = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
+  const cursors = after as Readonly<Record<string, string | undefined>>
+  /** What each stream gives next. */
+  const pending = new Map<Name, Promise<NextRow<Name>>>()
+
+  function ask(resource: Name, rows: NextRow<Name>['rows']): void {
+    const next = rows.next().then((result) => ({ resource, rows, result }))
+    // It may fail after the caller has left.
+    next.catch(() => {})
+    pending.set(resource, next)
+  }
+
+  try {
+    for (const resource of Object.keys(streams) as Name[]) {
+      const start = resource === 'marketSummaries' ? {} : { after: cursors[resource], afterBlock }
+      ask(resource, followStream(connection, resource, streams[resource], { ...start, signal: ended }))
+    }
+    while (pending.size > 0) {
+      const { resource, rows, result } = await Promise.race(pending.values())
+      // It is asked again behind the others: the first one that has a row counts.
+      pending.delete(resource)
+      if (result.done) continue
+      yield { resource, ...result.value } as NamedStreamRow<Name>
+      ask(resource, rows)
+    }
+  } finally {
+    stop.abort()
   }
 }

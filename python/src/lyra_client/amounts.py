@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+# Most zeros that are written out.
+_LONGEST = 100
+
 
 def to_whole_units(amount: Decimal | int | str, decimals: int | str) -> Decimal:
     """A number of an asset's smallest units as whole units: `2947093000` with 5 decimals is `29470.93000`.
@@ -21,11 +24,11 @@ def to_smallest_units(amount: Decimal | int | str, decimals: int | str) -> Decim
 
 def _shifted(amount: Decimal | int | str, places: int) -> Decimal:
     number = Decimal(amount)
-    sign, digits, exponent = number.as_tuple()
-    if not isinstance(exponent, int):
+    if not number.is_finite():
         raise ValueError(f"{amount!r} is not a number")
-    shifted = Decimal((sign, digits, exponent + places))
-    if 0 < exponent + places <= 100:
+    sign, digits, exponent = number.as_tuple()
+    shifted = int(exponent) + places
+    if 0 < shifted <= _LONGEST:
         # Without an exponent, which would be odd in a count of units.
-        return Decimal((sign, digits + (0,) * (exponent + places), 0))
-    return shifted
+        return Decimal((sign, digits + (0,) * shifted, 0))
+    return Decimal((sign, digits, shifted))
