@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { PROGRAM_VERSION } from '#service/version'
 import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
@@ -16,6 +17,7 @@ import { runsOf } from './fixtures/sampling.ts'
 import { serve, serveFile } from './fixtures/service.ts'
 import { HEIGHT, MARKET, POINTS, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const ROOT = dirname(import.meta.dirname)
 const kind = STORE_KINDS[0]!
@@ -199,6 +201,170 @@ describe('the TypeScript client', () => {
     for await (const row of lyra.streamCheckpoints({}, { signal: AbortSignal.timeout(50) }))
       assert.fail(`no row comes: ${row}`)
     await isCancelled.promise
+  })
+
+  test('reads the rows of an export, of all markets or selected ones, in either order and from a cursor on', async () => {
+    const base = await sampleService()
+    const lyra = createLyraClient({ url: base })
+    const rows = await all(lyra.exportRows('checkpoints'))
+    const page = await lyra.checkpointsPage({}, { newestFirst: false })
+    assert.deepEqual(rows, page.rows)
+    const { cursor } = rows[2]!
+    assert.deepEqual(await all(lyra.exportRows('checkpoints', {}, { after: cursor })), rows.slice(3))
+    assert.deepEqual(await all(lyra.exportRows('checkpoints', {}, { newestFirst: true })), rows.toReversed())
+    const points = await all(lyra.exportRows('fundingPeriodDataPoints', { marketId: MARKET, seq: '3' }))
+    assert.deepEqual(
+      points.map(({ node }) => node),
+      await nodesOf(base, POINTS, [
+        ['seq', '3'],
+        ['pagination.newestFirst', 'false'],
+      ]),
+    )
+    const markets = new Set((await all(lyra.exportRows('fundingPeriods'))).map(({ node }) => node.marketId))
+    assert.equal(markets.size, 3)
+    await assert.rejects(all(lyra.exportRows('fundingPeriods', { marketId: 'no id' })), { status: 400 })
+  })
+
+  test('gives the rows of a broken export, then an error, after which the caller can go on', async (t) => {
+    const line = (id: number) => `{"atBlock":"${id}","cursor":"c${id}"}\n`
+    const asked: string[] = []
+    const base = await serveWith(t, (request, response) => {
+      asked.push(request.url!)
+      if (asked.length === 1) return response.writeHead(503).end()
+      if (asked.length === 2)
+        return response.write(`${line(1)}${line(2)}{"atBlock":`, () => response.destroy())
+      if (asked.length === 3) return response.end(line(3))
+      if (asked.length === 4) return response.end('{"atBlock":"4","curs')
+      return response.end(asked.length === 5 ? 'garbage\n' : 'x'.repeat(100_000))
+    })
+    const lyra = createLyraClient({ url: base, longestWaitMs: 10, maxBytes: 50_000 })
+    const cursors: string[] = []
+    const read = async () => {
+      for await (const { node, cursor } of lyra.exportRows('checkpoints', {}, { after: cursors.at(-1) })) {
+        assert.deepEqual(node, { atBlock: cursor.slice(1) })
+        cursors.push(cursor)
+      }
+    }
+    await assert.rejects(read(), LyraConnectionError)
+    assert.deepEqual(cursors, ['c1', 'c2'])
+    await read()
+    assert.deepEqual(cursors, ['c1', 'c2', 'c3'])
+    for (const message of [/cut off/, /JSON/, /more than 50000 bytes/])
+      await assert.rejects(read(), (error) => {
+        assert.ok(error instanceof LyraConnectionError)
+        assert.match(error.message, message)
+        return true
+      })
+    const path = '/api/v2/export/checkpoints?'
+    const rest = `${path}pagination.after=c3&format=ndjson`
+    assert.deepEqual(asked, [
+      `${path}format=ndjson`,
+      `${path}format=ndjson`,
+      `${path}pagination.after=c2&format=ndjson`,
+      rest,
+      rest,
+      rest,
+    ])
+  })
+
+  test('reads an export no faster than its rows are taken, and ends it at the signal', async (t) => {
+    const text = '{"atBlock":"1","cursor":"c1"}\n'.repeat(10_000)
+    let sent = 0
+    const isClosed = Promise.withResolvers<void>()
+    const base = await serveWith(t, (_, response) => {
+      response.on('close', () => isClosed.resolve())
+      const send = (): void => {
+        if (response.closed) return
+        sent += text.length
+        if (response.write(text)) setImmediate(send)
+        else response.once('drain', send)
+      }
+      send()
+    })
+    const lyra = createLyraClient({ url: base })
+    const stop = new AbortController()
+    let rows = 0
+    const reading = (async () => {
+      for await (const _ of lyra.exportRows('checkpoints', {}, { signal: stop.signal })) {
+        if (++rows < 5) continue
+        assert.equal(rows, 5)
+        await sleep(500)
+        stop.abort(new Error('enough'))
+      }
+    })()
+    await assert.rejects(reading, /enough/)
+    await isClosed.promise
+    assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes`)
+    for await (const _ of lyra.exportRows('checkpoints')) break
+  })
+
+  test('follows several resources over a connection each, and resumes each after its own cursor', async () => {
+    const lyra = createLyraClient({ url: await sampleService() })
+    const streams = { checkpoints: {}, fundingPeriods: { marketId: MARKET }, marketSummaries: {} }
+    const after: { checkpoints?: string; fundingPeriods?: string } = {}
+    const heights: string[] = []
+    const seqs: string[] = []
+    const markets = new Set<string>()
+    /** Follows until there are so many rows of the first two, and some of the third. */
+    const follow = async (rows: number) => {
+      for await (const { resource, row, cursor } of lyra.streamAll(streams, { after, afterBlock: '0' })) {
+        if (resource === 'checkpoints') heights.push(row.atBlock)
+        else if (resource === 'fundingPeriods') seqs.push(row.seq)
+        else markets.add(row.marketId)
+        if (resource !== 'marketSummaries') after[resource] = cursor
+        if (heights.length + seqs.length >= rows && markets.size > 0) break
+      }
+    }
+    const storedHeights = (await all(lyra.checkpoints({}, { newestFirst: false }))).map(
+      ({ atBlock }) => atBlock,
+    )
+    const storedSeqs = (await all(lyra.fundingPeriods({ marketId: MARKET })))
+      .map(({ seq }) => seq)
+      .toReversed()
+    await follow(5)
+    await follow(storedHeights.length + storedSeqs.length)
+    assert.deepEqual([heights, seqs], [storedHeights, storedSeqs])
+  })
+
+  test('ends all of several streams if one is refused, the caller leaves, or the signal is aborted', async (t) => {
+    const open = new Set<string>()
+    let isRefused = true
+    const base = await serveWith(t, (request, response) => {
+      const path = request.url!
+      if (path.includes('epochs') && isRefused) {
+        setTimeout(() => response.writeHead(400).end('no'), 100)
+        return
+      }
+      open.add(path)
+      response.on('close', () => open.delete(path))
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.write(`id: 1\nevent: ${path.includes('epochs') ? 'epochs' : 'checkpoints'}\ndata: {}\n\n`)
+    })
+    const lyra = createLyraClient({ url: base })
+    const streams = { checkpoints: {}, epochs: {} }
+    const followed: string[] = []
+    const follow = async (signal?: AbortSignal) => {
+      for await (const { resource, cursor } of lyra.streamAll(streams, { signal }))
+        followed.push(resource + cursor)
+    }
+    const allClosed = () => until(() => open.size === 0, 'connections to be closed')
+    await assert.rejects(follow(), { name: 'LyraApiError', status: 400 })
+    assert.deepEqual(followed, ['checkpoints1'])
+    await allClosed()
+    isRefused = false
+    await follow(AbortSignal.timeout(300))
+    assert.deepEqual(followed.slice(1).sort(), ['checkpoints1', 'epochs1'])
+    await allClosed()
+    for await (const _ of lyra.streamAll(streams)) break
+    await allClosed()
+    assert.throws(
+      () => lyra.streamAll({ epochs: { marketId: MARKET } as never }),
+      /streamEpochs\(filters\): unknown filter 'marketId'; allowed: none/,
+    )
+    assert.throws(
+      () => lyra.streamAll({ rows: {} } as never),
+      /streamAll\(streams, options\): unknown resource 'rows'/,
+    )
   })
 
   test('reads a stream of events cut into pieces anywhere', () => {

@@ -26,6 +26,7 @@ export async function* readExport<Name extends ResourceName>(
     for await (const line of linesOf(pieces, connection.maxBytes)) {
       const { cursor, ...node } = JSON.parse(line)
       yield { node: node as Nodes[Name], cursor }
+      signal?.throwIfAborted()
     }
   } catch (error) {
     signal?.throwIfAborted()
