@@ -38,7 +38,7 @@ from lyra_client.connection import Connection
 from lyra_client.exports import read_export
 from lyra_client.pages import PAGE_SIZE, Page, PageRow, read_page, walk_pages
 from lyra_client.reports import read_report
-from lyra_client.requests import Resource, Time, path_part
+from lyra_client.requests import Resource, Time, named, path_part
 from lyra_client.streams import Stream, follow_stream
 `
 
@@ -429,7 +429,7 @@ const FOLLOW = `    def follow(
         """
         return follow_stream(
             self._connection,
-            BY_NAME.get(resource),
+            named(BY_NAME, resource),
             filters,
             after=after,
             after_block=after_block,
@@ -462,6 +462,6 @@ const EXPORT_ROWS = `    def export_rows(
         All are from one block. If the connection breaks, LyraConnectionError names the cursor to go on after.
         """
         return read_export(
-            self._connection, BY_NAME.get(resource), filters, after=after, newest_first=newest_first
+            self._connection, named(BY_NAME, resource), filters, after=after, newest_first=newest_first
         )
 `

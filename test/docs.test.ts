@@ -26,6 +26,7 @@ import { send } from './fixtures/http.ts'
 import { startLive } from './fixtures/live.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
 import { MAIN, runWell, startProgram } from './fixtures/program.ts'
+import { CLIENT_PATH, lacksPython, PYTHON } from './fixtures/python.ts'
 import { runSql } from './fixtures/reference-database.ts'
 import { storeOf, storeOfBytes } from './fixtures/service.ts'
 import { MONTH, referencePath, skip } from './fixtures/shared.ts'
@@ -43,7 +44,7 @@ const DOCUMENTED_DATABASE = /postgres:\/\/lyra@[\w.-]+\/markets\b/g
 const INTERPRETERS: Record<string, { file: string; command: string; args: string[] }> = {
   sh: { file: 'page.sh', command: 'bash', args: ['-euo', 'pipefail'] },
   ts: { file: 'page.ts', command: process.execPath, args: ['--conditions=source'] },
-  python: { file: 'page.py', command: 'python3', args: ['-X', 'dev', '-W', 'ignore'] },
+  python: { file: 'page.py', command: PYTHON, args: ['-X', 'dev', '-W', 'ignore'] },
 }
 
 const CURL = spawnSync('which', ['curl'], { encoding: 'utf8' }).stdout.trim()
@@ -102,6 +103,7 @@ async function runBlocks(
       PATH: programs.join(delimiter),
       LYRA_MAIN: MAIN,
       LYRA_CURL: CURL,
+      PYTHONPATH: CLIENT_PATH,
     },
   }).outcome
   const [{ place }] = blocks as [CodeBlock]
@@ -143,9 +145,7 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
             )
           }
           if (language === 'sh' && CURL === '') return skip(t, 'curl is not installed')
-          if (spawnSync(INTERPRETERS[language]!.command, ['--version']).status !== 0) {
-            return skip(t, `${INTERPRETERS[language]!.command} is not installed`)
-          }
+          if (language === 'python' && lacksPython(t, 'httpx')) return
           await runBlocks(t, plain, { sample, database: null })
         })
       }

@@ -14,6 +14,7 @@ import httpx
 
 from lyra_client.connection import Connection
 from lyra_client.exports import download, export_target
+from lyra_client.requests import named
 from lyra_client.resources import BY_NAME, ExportFilters, ExportName, ResourceMethods
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Client(ResourceMethods):
             "pagination.after": after,
             "pagination.newestFirst": True if newest_first else None,
         }
-        return download(self._connection, export_target(BY_NAME.get(resource), filters, options), file)
+        return download(self._connection, export_target(named(BY_NAME, resource), filters, options), file)
 
     def export_url(
         self,
@@ -156,7 +157,7 @@ class Client(ResourceMethods):
     ) -> str:
         """The address of an export, for programs that read a part of it, such as `polars.scan_parquet`."""
         options = {"format": format, "times": times, "numbers": numbers}
-        return self._connection.address(export_target(BY_NAME.get(resource), filters, options))
+        return self._connection.address(export_target(named(BY_NAME, resource), filters, options))
 
     def to_pandas(
         self,

@@ -18,11 +18,11 @@ Node = TypeVar("Node")
 
 
 def export_target(
-    resource: Resource[Any, Any] | None, filters: Mapping[str, object], options: Mapping[str, object]
+    resource: Resource[Any, Any], filters: Mapping[str, object], options: Mapping[str, object]
 ) -> str:
-    """Path and query of an export. Raises TypeError for an unknown resource, filter or option."""
-    if resource is None or resource.export_path is None:
-        raise TypeError("unknown resource, or one without exports; the names are those of ExportName")
+    """Path and query of an export. Raises TypeError for a resource without exports, or an unknown filter."""
+    if resource.export_path is None:
+        raise TypeError(f"{resource.name}: there is no export of these")
     return target(
         resource.export_path, {**filter_parameters(resource.name, resource.filters, filters), **options}
     )
@@ -30,7 +30,7 @@ def export_target(
 
 def read_export(
     connection: Connection,
-    resource: Resource[Node, Any] | None,
+    resource: Resource[Node, Any],
     filters: Mapping[str, object],
     *,
     after: str | None,

@@ -39,6 +39,13 @@ class Resource(Generic[Node, Change]):
     export_path: str | None
 
 
+def named(resources: Mapping[str, Resource[Node, Change]], name: str) -> Resource[Node, Change]:
+    """The resource of a name. Raises TypeError if there is none."""
+    if name not in resources:
+        raise TypeError(f"unknown resource '{name}'; there are: {', '.join(resources)}")
+    return resources[name]
+
+
 def list_target(
     resource: Resource[Node, Change], filters: Mapping[str, object], options: Mapping[str, object]
 ) -> str:

@@ -161,16 +161,14 @@ class Stream(Iterator[Row], Generic[Row]):
 
 def follow_stream(
     connection: Connection,
-    resource: Resource[Any, Row] | None,
+    resource: Resource[Any, Row],
     filters: Mapping[str, object],
     *,
     after: str | None,
     after_block: int | str | None,
     on_complete: Callable[[], None] | None,
 ) -> Stream[Row]:
-    """The stream of a resource. Raises TypeError for an unknown resource, filter or option."""
-    if resource is None:
-        raise TypeError("follow: unknown resource; the names are those of the methods of lists")
+    """The stream of a resource. Raises TypeError for an unknown filter or option."""
     parameters = filter_parameters(resource.name, resource.stream_filters, filters)
     return Stream(
         connection,
