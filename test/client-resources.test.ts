@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createLyraClient, type LyraClient, type ResourceName } from '../client/src/index.ts'
 import { CLIENT_TYPES, clientTypes } from '../scripts/build-client.ts'
+import { PYTHON_TYPES, pythonTypes } from '../scripts/python-client.ts'
+import { ROOT } from './fixtures/documentation.ts'
 import { serveWith } from './fixtures/port.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
@@ -55,6 +58,20 @@ test('The types and paths of the client match the descriptions of the resources'
     clientTypes(),
     'client/src/resources.ts is not up to date: npm run build:client',
   )
+})
+
+test('The types and methods of the Python client match the descriptions of the resources, and its README names them', () => {
+  const text = readFileSync(PYTHON_TYPES, 'utf8')
+  assert.equal(
+    text,
+    pythonTypes(),
+    'python/src/lyra_client/resources.py is not up to date: npm run build:client',
+  )
+  const readme = readFileSync(join(ROOT, 'python/README.md'), 'utf8')
+  const methods = [...text.matchAll(/^ {4}def ([a-z]\w*)\(/gm)].map(([, name]) => name!)
+  assert.ok(methods.length > 30)
+  for (const name of methods.filter((name) => !name.endsWith('_page')))
+    assert.ok(readme.includes(`\`${name}`), `python/README.md lacks ${name}`)
 })
 
 describe('The client', () => {

@@ -5,7 +5,6 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addDecimals } from '../client/src/index.ts'
-import { assertSays } from './fixtures/assert-says.ts'
 import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentation.ts'
 import { getPage, nodesOf, type PageAnswer } from './fixtures/http.ts'
 import { freePort, serveWith } from './fixtures/port.ts'
@@ -95,22 +94,16 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
 const servedBy = (base: string, program: string) => program.replaceAll('http://127.0.0.1:3008', base)
 
 const { blocks: RECIPE_BLOCKS } = documentedPages().find(({ path }) => path === 'docs/recipes.md')!
-const RECIPES = RECIPE_BLOCKS.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
 
-for (const [index, [needs, last]] of [
-  ['httpx', ''],
-  ['grpc_reflection', 'INVALID_ARGUMENT InvalidArgument error\\n'],
-].entries()) {
-  test(`the recipe of docs/recipes.md for ${needs} runs as printed`, async (t) => {
-    if (lacksPython(t, needs!)) return
-    const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
-    const program = servedBy(base, RECIPES[index]!.text).replaceAll('127.0.0.1:3007', grpc)
-    const { stdout } = await ended(startPython(t, program))
-    assert.match(stdout, new RegExp(`^0 -?0\\.\\d+\\n(?:\\d+ \\S.*\\n)+${last}$`))
-    const periods = await getPage(base, `/api/v2/funding-periods/${DOCUMENTED_MARKET}`)
-    assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
-  })
-}
+test('the recipe of docs/recipes.md for gRPC runs as printed', async (t) => {
+  if (lacksPython(t, 'grpc_reflection')) return
+  const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
+  const recipe = RECIPE_BLOCKS.find(({ text }) => text.includes('import grpc'))!.text
+  const { stdout } = await ended(startPython(t, recipe.replaceAll('127.0.0.1:3007', grpc)))
+  assert.match(stdout, /^0 -?0\.\d+\n(?:\d+ \S.*\n)+INVALID_ARGUMENT InvalidArgument error\n$/)
+  const periods = await getPage(base, `/api/v2/funding-periods/${DOCUMENTED_MARKET}`)
+  assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
+})
 
 /** A service whose connections of a stream end in every way; `asked` has the last id that each request gives. */
 async function breakingStream(t: TestContext) {
@@ -139,29 +132,7 @@ async function breakingStream(t: TestContext) {
   return { base, asked }
 }
 
-/** The recipe's function that follows a stream, with its imports. */
-function followInPython(): string {
-  const [head, recipe] = ['import http.client', 'def follow('].map(
-    (part) => RECIPE_BLOCKS.find(({ text }) => text.includes(part))!.text,
-  )
-  return `${head}\n${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}`
-}
-
 const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5', '5']
-
-test('the Python recipe of docs/recipes.md for a stream reconnects after the last whole event', async (t) => {
-  if (lacksPython(t)) return
-  const { base, asked } = await breakingStream(t)
-  const program = `${followInPython()}
-time.sleep = lambda seconds: print("wait", seconds)
-for row, last_id in follow("checkpoints"):
-    print(row["row"], last_id)`
-  const { stdout, stderr } = await startPython(t, servedBy(base, program)).outcome
-  assertSays(stderr, 'HTTP Error 400')
-  const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1', 'wait 2']
-  assert.deepEqual(stdout.trim().split('\n'), printed)
-  assert.deepEqual(asked, ASKED_IDS)
-})
 
 const GO_RECIPE = readFileSync(join(ROOT, 'client/examples/follow-funding-points.go'), 'utf8')
 
@@ -235,29 +206,8 @@ func main() {
   assert.deepEqual(asked, ASKED_IDS)
 })
 
-test('the Python recipe of docs/recipes.md for a stream waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
-  if (lacksPython(t)) return
-  const program = `${followInPython()}
-waits = []
-def sleep(seconds):
-    waits.append(seconds)
-    if len(waits) == 5:
-        raise KeyboardInterrupt
-time.sleep = sleep
-for longest in [{}, {"longest_wait": 5}, {"longest_wait": 0.5}]:
-    waits.clear()
-    try:
-        next(follow("checkpoints", **longest))
-    except KeyboardInterrupt:
-        print(waits)`
-  const gone = `http://127.0.0.1:${await freePort()}`
-  const { stdout, stderr } = await startPython(t, servedBy(gone, program)).outcome
-  assert.equal(stderr, '')
-  assert.equal(stdout, '[1, 2, 2, 2, 2]\n[1, 2, 4, 5, 5]\n[0.5, 0.5, 0.5, 0.5, 0.5]\n')
-})
-
 test('the recipe of docs/recipes.md for a chart draws one, after the Python blocks before it', async (t) => {
-  if (lacksPython(t, 'matplotlib')) return
+  if (lacksPython(t, 'httpx', 'matplotlib')) return
   const base = await serveFile(STORE_KINDS[0]!, MONTH)
   const chart = RECIPE_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
   const program = RECIPE_BLOCKS.slice(0, chart + 1)

@@ -15,7 +15,7 @@ import { checkpointAt, createLiveStore } from './fixtures/live-store.ts'
 import { startNginx } from './fixtures/nginx.ts'
 import { freePort } from './fixtures/port.ts'
 import { addressOf, type RunningProgram, startLyra, startProgram } from './fixtures/program.ts'
-import { hasPython, PYTHON } from './fixtures/python.ts'
+import { CLIENT_PATH, hasPython, PYTHON } from './fixtures/python.ts'
 import { skip } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -99,11 +99,9 @@ function documentedLoops(): Record<string, string> {
       .find(({ path }) => path === page)!
       .blocks.find(({ language, text }) => language === 'python' && text.includes(part))!.text
   const loopOf = (text: string) => text.slice(0, text.search(/^(?:for|with) /m))
-  const recipe = blockWith('docs/recipes.md', 'def follow(')
   return {
     'httpx-sse 0.4.3': loopOf(blockWith('docs/streams.md', 'import httpx_sse')),
     'sseclient-py 1.9.0': loopOf(blockWith('docs/streams.md', 'import sseclient')),
-    'Python recipe': `${blockWith('docs/recipes.md', 'import http.client')}\n${loopOf(recipe)}`,
   }
 }
 
@@ -112,7 +110,8 @@ const inPython: Start = async (t, base) => {
   if (!hasPython(...modules)) return `one of Python, ${modules.join(', ')} is not installed`
   const loops = documentedLoops()
   const args = [join(STREAMS, 'follow.py'), `${base}/api/v2/stream`, JSON.stringify(loops)]
-  return printed(['requests-sse 0.5.3', ...Object.keys(loops)], startProgram(t, PYTHON, args))
+  const names = ['requests-sse 0.5.3', 'Python client', ...Object.keys(loops)]
+  return printed(names, startProgram(t, PYTHON, args, { env: { PYTHONPATH: CLIENT_PATH } }))
 }
 
 const GO = join(STREAMS, 'go')

@@ -12,14 +12,14 @@ from lyra_client import Client
 from lyra_client.resources import BY_NAME
 
 base, market, party = sys.argv[1:]
-IDS = {"market_id": market, "party_id": party}
-# The filter that each list needs; others are read whole.
-NEEDED = {
-    "funding_payments": ["party_id"],
-    "funding_period_data_points": ["market_id"],
-    "funding_periods": ["market_id"],
-    "liquidity_provider_history": ["party_id"],
-    "liquidity_providers": ["market_id"],
+# The filters that lists need; others are read whole. Without an epoch, the list of fees has only the last one.
+FILTERS = {
+    "funding_payments": {"party_id": party},
+    "funding_period_data_points": {"market_id": market},
+    "funding_periods": {"market_id": market},
+    "liquidity_provider_history": {"party_id": party},
+    "liquidity_providers": {"market_id": market},
+    "paid_liquidity_fees_stats": {"epoch_from": 0},
 }
 
 http = httpx.Client(base_url=base)
@@ -51,7 +51,7 @@ def check(what, found, expected):
 
 counts = {}
 for name, resource in BY_NAME.items():
-    filters = {needed: IDS[needed] for needed in NEEDED.get(name, [])}
+    filters = FILTERS.get(name, {})
     edges = edges_of(resource, filters)
     nodes = [node for node, _ in edges]
     walk, page_of = getattr(lyra, name), getattr(lyra, f"{name}_page")

@@ -1,4 +1,4 @@
-"""Follows a stream of checkpoints with libraries and with the loops of the documentation, each in a thread.
+"""Follows a stream of checkpoints with libraries, Lyra's client and the loops of the documentation, each in a thread.
 
 Prints the client and the block of each row. Arguments: the address of the streams, and as JSON the source of the documented
 functions `follow` by client.
@@ -9,6 +9,7 @@ import sys
 import threading
 
 import requests_sse
+from lyra_client import Client
 
 address, documented = sys.argv[1], json.loads(sys.argv[2])
 
@@ -31,14 +32,17 @@ def with_requests_sse(client):
 def with_documented(client, source):
     names = {}
     exec(source, names)
-    # The recipe adds the address of the streams, and takes the name of the events from the path.
-    names["LYRA"] = address.removesuffix("/stream")
-    arguments = ["checkpoints"] if "LYRA" in source else [f"{address}/checkpoints", "checkpoints"]
-    for row, _ in names["follow"](*arguments):
+    for row, _ in names["follow"](f"{address}/checkpoints", "checkpoints"):
+        say(client, row)
+
+
+def with_the_client(client):
+    for row in Client(address.removesuffix("/api/v2/stream")).follow("checkpoints"):
         say(client, row)
 
 
 threads = [threading.Thread(target=with_requests_sse, args=["requests-sse 0.5.3"], daemon=True)]
+threads.append(threading.Thread(target=with_the_client, args=["Python client"], daemon=True))
 for client, source in documented.items():
     threads.append(threading.Thread(target=with_documented, args=[client, source], daemon=True))
 for thread in threads:
