@@ -241,6 +241,21 @@ print(next(stream, None) if stream.close() is None else None)
     ])
   })
 
+  test('leaves a connection of a stream on which nothing arrives for too long', async (t) => {
+    if (lacksPython(t, 'httpx')) return
+    let asked = 0
+    const base = await serveWith(t, (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.write(++asked < 3 ? 'id: 1\n\n' : 'event: checkpoints\ndata: {"atBlock":"9"}\n\n')
+    })
+    const program = `from lyra_client import Client, streams
+streams._SILENCE = 0.2
+with Client("${base}", longest_wait=0.1).follow("checkpoints") as stream:
+    print(next(stream)["atBlock"], stream.position)`
+    assert.deepEqual(await linesOf(t, program), ['9 1'])
+    assert.equal(asked, 3)
+  })
+
   test('continues a stream in another process, and ends one that another thread closes', async (t) => {
     if (lacksPython(t, 'httpx')) return
     const base = await serveFile(STORE_KINDS[0]!, MONTH)

@@ -267,6 +267,30 @@ describe('the TypeScript client', () => {
     ])
   })
 
+  test('gives up an export and a stream in which nothing arrives for too long', async (t) => {
+    const base = await serveWith(t, (request, response) => {
+      const isStream = request.url!.includes('stream')
+      response.writeHead(200, isStream ? { 'Content-Type': 'text/event-stream' } : {})
+      response.write(isStream ? ': \n' : '{"atBlock":"1","cursor":"c1"}\n')
+    })
+    const lyra = createLyraClient({ url: base, timeoutMs: 100 })
+    await assert.rejects(all(lyra.exportRows('checkpoints')), /nothing came for too long/)
+    const { setTimeout: later } = globalThis
+    const hurried = (call: () => void, ms = 0) => later(call, ms === 45_000 ? 50 : ms)
+    t.mock.method(globalThis, 'setTimeout', hurried as typeof setTimeout)
+    let asked = 0
+    const counting: typeof fetch = (...args) => {
+      asked++
+      return fetch(...args)
+    }
+    const following = createLyraClient({ url: base, fetch: counting, longestWaitMs: 10 })
+    const stop = new AbortController()
+    const ended = all(following.streamCheckpoints({}, { signal: stop.signal }))
+    await until(() => asked >= 3, 'a third connection')
+    stop.abort()
+    assert.deepEqual(await ended, [])
+  })
+
   test('reads an export no faster than its rows are taken, and ends it at the signal', async (t) => {
     const text = '{"atBlock":"1","cursor":"c1"}\n'.repeat(10_000)
     let sent = 0
