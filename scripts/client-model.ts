@@ -144,13 +144,18 @@ function reportOf(
 
 const isTime = ({ type }: Parameter) => 'format' in type.schema && type.schema.format === 'int64'
 
-/** The clients' names for the ends of a time range, as in lists. */
-const RANGE_OPTIONS: Record<string, string> = {
-  'dateRange.startTimestamp': 'from',
-  'dateRange.endTimestamp': 'to',
+/** The parameters of the ends of a time range, by the name of the option or filter. */
+const RANGE_PARAMETERS: Record<string, string> = {
+  from: 'dateRange.startTimestamp',
+  to: 'dateRange.endTimestamp',
 }
 
-const optionOf = ({ name }: Parameter) => RANGE_OPTIONS[name] ?? name.slice(name.lastIndexOf('.') + 1)
+/** The parameter of a filter. */
+export const parameterOf = (filter: string) => RANGE_PARAMETERS[filter] ?? filter
+
+const optionOf = ({ name }: Parameter) =>
+  Object.keys(RANGE_PARAMETERS).find((option) => RANGE_PARAMETERS[option] === name) ??
+  name.slice(name.lastIndexOf('.') + 1)
 
 function parameterType(types: Map<string, NamedType>, parameter: Parameter): ClientType {
   const filter = Object.entries(FILTERS).find(([name]) => name === parameter.name)

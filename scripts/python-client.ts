@@ -14,6 +14,7 @@ import {
   listFilters,
   type NamedType,
   type Property,
+  parameterOf,
   streamFilterNames,
 } from './client-model.ts'
 
@@ -71,12 +72,6 @@ const PLAIN_TYPES: Record<string, string> = {
 
 /** Names of arguments that are others in Python, where \`from\` is a keyword. */
 const ARGUMENTS: Record<string, string> = { from: 'start', to: 'end' }
-
-/** The parameters of filters whose own name is another one. */
-const PARAMETERS: Record<string, string> = {
-  from: 'dateRange.startTimestamp',
-  to: 'dateRange.endTimestamp',
-}
 
 const argumentOf = (name: string) => ARGUMENTS[name] ?? wordsOfName(name, '_')
 
@@ -164,14 +159,17 @@ function docstring(text: string, indent: string): string {
   return fits ? `${lines}"""\n` : `${lines}\n${indent}"""\n`
 }
 
-const KEYWORDS = ['from', 'in', 'is', 'not', 'class', 'def', 'import', 'global', 'None']
-const isIdentifier = (name: string) => /^[A-Za-z_]\w*$/.test(name) && !KEYWORDS.includes(name)
+/** Python's words that no field of a class can have as its name. */
+const KEYWORDS =
+  /^(?:False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield)$/
+
+const isFieldName = (name: string) => /^[A-Za-z_]\w*$/.test(name) && !KEYWORDS.test(name)
 
 function typeText({ name, meaning, type }: NamedType): string {
   if (type.is !== 'object')
     return `${name}: TypeAlias = ${textOf(type)}\n${meaning === null ? '' : docstring(meaning, '')}`
   const { properties } = type
-  if (!properties.every((property) => isIdentifier(property.name)))
+  if (!properties.every((property) => isFieldName(property.name)))
     return functionalType(name, meaning, properties)
   const fields = properties.map((property) => {
     const text = textOf(property.type)
@@ -252,7 +250,7 @@ function unionOfFilters(
 function resourceConstant(resource: Resource): string {
   const { name, path, nodeName } = resource
   const parameters = (names: readonly string[]) =>
-    `{${names.map((one) => `"${argumentOf(one)}": "${PARAMETERS[one] ?? one}"`).join(', ')}}`
+    `{${names.map((one) => `"${argumentOf(one)}": "${parameterOf(one)}"`).join(', ')}}`
   const hasExport = RESOURCES.includes(resource)
   const lines = [
     `name="${pythonName(resource)}"`,

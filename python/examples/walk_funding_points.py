@@ -10,7 +10,8 @@ from lyra_client import Client
 
 SOURCES: tuple[Literal["SOURCE_EXTERNAL", "SOURCE_INTERNAL"], ...] = ("SOURCE_EXTERNAL", "SOURCE_INTERNAL")
 
-url, market = [*sys.argv[1:], *["http://127.0.0.1:3008", ""][len(sys.argv) - 1 :]]
+url = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:3008"
+market = sys.argv[2] if len(sys.argv) > 2 else None
 
 with Client(url) as lyra:
     market_id = market or lyra.coverage()["fundingPeriodDataPoints"][0]["marketId"]
