@@ -332,6 +332,11 @@ describe("the explorer's ranges", () => {
       ['16.11.2026', 'Sunday', '2026-11-16', '2026-11-23'],
       ['16.11.2026', '18.11.2026', '2026-11-16', '2026-11-18'],
       ['', 'last week', '2026-01-01', '2026-11-23'],
+      ['last month', '', '2026-10-01', '2026-11-01'],
+      ['this month', '', '2026-11-01', null],
+      ['2026-09', '', '2026-09-01', '2026-10-01'],
+      ['2025-12', '2026-01', '2025-12-01', '2026-02-01'],
+      ['2026-11', '', '2026-11-01', null],
     ] as const) {
       const range = viewRange({ from, to, span: null }, held, last)
       const [begin, end] = expected.map((text) => (text === null ? last + 1n : time(text)))
@@ -356,6 +361,7 @@ describe("the explorer's ranges", () => {
     for (const [from, to, expected] of [
       ['x', '1970-01-02', `"x" is not a time. Write ${TIMES_ALLOWED}.`],
       ['1970-02-30', '1970-03-02', 'There is no 1970-02-30.'],
+      ['1970-13', '1971-01', `"1970-13" is not a time. Write ${TIMES_ALLOWED}.`],
       ['1970-01-02', '1970-01-01', backwards],
       ['1970-01-02', '1970-01-02', backwards],
       ['today', 'yesterday', backwards],

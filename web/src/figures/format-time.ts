@@ -48,14 +48,14 @@ export function formatSpan(ns: bigint): string {
 }
 
 /**
- * A time that someone has written, Unix nanoseconds, or why it is not a time. A named day or week is its beginning, with
+ * A time that someone has written, Unix nanoseconds, or why it is not a time. A named day, week or month is its beginning, with
  * an exclusive end; `every` is the time between two such weekdays.
  */
 export type ReadTime = { ns: bigint; end?: bigint; every?: bigint } | { fault: string }
 
 /** Allowed forms of times. */
 export const TIMES_ALLOWED =
-  '2026-01-31 or 31.1.2026, 2026-01-31 12:00:05 (UTC), today, Monday, this week or last week (counted from the last block), an age such as 36h, 90d or 2w, or Unix nanoseconds'
+  '2026-01-31 or 31.1.2026, 2026-01-31 12:00:05 (UTC), today, Monday, this week, last week, this month or last month (counted from the last block), a month such as 2026-01, an age such as 36h, 90d or 2w, or Unix nanoseconds'
 
 const DAY = AGE_UNITS.d!
 const WEEK = AGE_UNITS.w!
@@ -65,7 +65,27 @@ const MONDAY = 4n * DAY
 
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 
-/** The day or week that a text names, the latest one up to a time; null if it names none. */
+/** A month by its name or number, `2026-01`; null if a text is none. */
+function monthNamed(name: string, last: bigint): { ns: bigint; end: bigint } | null {
+  const back = { 'this month': 0, 'last month': 1 }[name]
+  if (back !== undefined) {
+    const date = new Date(Number(last / 1_000_000n))
+    return monthOf(date.getUTCFullYear(), date.getUTCMonth() - back)
+  }
+  const [, year, month] = /^([1-9]\d{3})-(0[1-9]|1[0-2])$/.exec(name) ?? []
+  return month === undefined ? null : monthOf(Number(year), Number(month) - 1)
+}
+
+/** The times of a month in UTC, which is counted from 0 and may be of another year. */
+export function monthOf(year: number, month: number): { ns: bigint; end: bigint } {
+  const [ns, end] = [month, month + 1].map((of) => BigInt(Date.UTC(year, of)) * 1_000_000n) as [
+    bigint,
+    bigint,
+  ]
+  return { ns, end }
+}
+
+/** The day, week or month that a text names, the latest one up to a time; null if it names none. */
 function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every?: bigint } | null {
   const name = text.toLowerCase()
   const day = last - (last % DAY)
@@ -74,6 +94,8 @@ function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every
   if (back !== undefined) return { ns: day - back, end: day - back + DAY }
   if (name === 'this week') return { ns: week, end: week + WEEK }
   if (name === 'last week') return { ns: week - WEEK, end: week }
+  const month = monthNamed(name, last)
+  if (month !== null) return month
   const index = WEEKDAYS.findIndex((known) => known === name || known.slice(0, 3) === name)
   if (index === -1) return null
   const start = week + BigInt(index) * DAY
@@ -82,8 +104,8 @@ function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every
 }
 
 /**
- * Reads a time as people write it: a date, a date with a time of UTC or by RFC 3339 with a zone, the name of a day or
- * week, an age, or Unix nanoseconds.
+ * Reads a time as people write it: a date, a date with a time of UTC or by RFC 3339 with a zone, the name of a day, week or
+ * month, an age, or Unix nanoseconds.
  *
  * @param last time of the last block, from which ages and names are counted back
  */

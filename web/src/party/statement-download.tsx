@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
+import { monthOf } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
 
 /** Months to choose from, the newest ones: five years. */
@@ -54,16 +55,11 @@ type Month = Range & { name: string }
 export function monthsOf(from: bigint, to: bigint): Month[] {
   const newest = new Date(Number(to / 1_000_000n))
   const months: Month[] = []
-  let end = startOfMonth(newest.getUTCFullYear(), newest.getUTCMonth() + 1)
   for (let back = 0; back < MOST_MONTHS; back++) {
-    const start = startOfMonth(newest.getUTCFullYear(), newest.getUTCMonth() - back)
+    const { ns: start, end } = monthOf(newest.getUTCFullYear(), newest.getUTCMonth() - back)
     const name = new Date(Number(start / 1_000_000n)).toISOString().slice(0, 7)
     months.push({ name, from: start, to: end })
     if (start <= from) break
-    end = start
   }
   return months
 }
-
-/** Unix nanoseconds; months are counted from 0, and may be of other years. */
-const startOfMonth = (year: number, month: number) => BigInt(Date.UTC(year, month)) * 1_000_000n
