@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketSummary } from 'lyra-client'
-import { writeDecimal } from '../web/src/figures/decimal.ts'
+import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
+import type { Shown } from '../web/src/markets/compare-lines.ts'
 import { type Period, RATE_SPANS } from '../web/src/periods/period.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { timeOf } from './fixtures/live-store.ts'
@@ -25,9 +26,8 @@ const { inOrder, MarketsTable } = await import('../web/src/markets/markets-table
 const { columnStarts, HeatCells, heatRows, shadeLimits } = await import('../web/src/markets/heat-map.tsx')
 const { Compare } = await import('../web/src/markets/compare.tsx')
 const { MarketBar } = await import('../web/src/parts/market-bar.tsx')
-const { askLines, columnsOf, describeLine, lineOfPeriods, titleOf, valuesOf } = await import(
-  '../web/src/markets/compare-lines.ts'
-)
+const { askLines, columnsOf, describeLine, describeSpread, lineOfPeriods, spreadOf, titleOf, valuesOf } =
+  await import('../web/src/markets/compare-lines.ts')
 const { marketMatches } = await import('../web/src/service/markets.ts')
 
 const recording = clientOf(await serveRecording('perps-long-named'))
@@ -212,16 +212,85 @@ test('the map of funding has sums in the order of the table, shades that tell sm
 })
 
 describe("the explorer's comparison of markets", () => {
-  test('begins with the sums of a range that is drawn by day, and with the rates of a shorter one', async () => {
+  const shownAs = (kind: Shown['kind'], basis: Shown['basis'], worth = 1_000n): Shown => ({
+    kind,
+    basis,
+    worth: { digits: worth, scale: 0 },
+    symbol: 'USD',
+  })
+
+  test('begins with the money that a position of 1,000 receives, and asks what it is worth', async () => {
     await visit(rates, '/')
-    const pressed = (path: string) => {
+    const drawn = (path: string) => {
       go(path)
       const html = render(Compare, { marketIds: [MARKETS[0]!.marketId], basis: '8h' })
-      return /aria-label="Values of the lines".*?aria-pressed="true">(\w+)</s.exec(html)![1]
+      const pressed = /aria-label="Values of the lines".*?aria-pressed="true">(\w+)</s.exec(html)![1]
+      return [pressed, /id="compare-title"[^>]*>([^<]*)</.exec(html)![1]]
     }
-    assert.equal(pressed('/?from=2020-01-01&to=2020-03-01'), 'Rate')
-    assert.equal(pressed('/?from=2020-01-01&to=2021-01-01'), 'Cumulative')
-    assert.equal(pressed('/?from=2020-01-01&to=2021-01-01&bars=rate'), 'Rate')
+    const received = (size: string) => `Funding received by a ${size}, cumulative`
+    assert.deepEqual(drawn('/?from=2020-01-01&to=2020-03-01'), [
+      'Money',
+      received('long position worth 1,000'),
+    ])
+    assert.deepEqual(drawn('/?worth=-25000.5'), ['Money', received('short position worth 25,000.5')])
+    assert.deepEqual(drawn('/?worth=x'), ['Money', received('long position worth 1,000')])
+    assert.deepEqual(drawn('/?bars=rate'), ['Rate', 'Funding rates per 8 hours'])
+    assert.deepEqual(drawn('/?bars=cumulative'), ['Cumulative', 'Cumulative funding rates'])
+  })
+
+  test('of two has their spread, while both have a value', () => {
+    const hour = (at: number) => BigInt(at) * 3_600_000_000_000n
+    const lineOf = (from: number, step: number, ...rates: string[]) => ({
+      marketId: ETH,
+      from: null,
+      due: rates.map((rate, index) => ({
+        start: hour(from + index * step),
+        end: hour(from + (index + 1) * step),
+        rate: parseDecimal(rate)!,
+        name: `period ${index}`,
+      })),
+    })
+    // One pays every hour, the other one every two hours, an hour later and longer.
+    const lines = [lineOf(0, 1, '0.01', '0.02', '0.03', '-0.01'), lineOf(1, 2, '0.005', '0.1')]
+    const stepsIn = (shown: Shown) =>
+      spreadOf(lines, shown)?.map(({ start, end, value }) => [
+        Number(start / hour(1)),
+        Number(end / hour(1)),
+        Number(writeDecimal(value)),
+      ])
+    assert.deepEqual(stepsIn(shownAs('cumulative', '8h')), [
+      [1, 2, 0.025],
+      [2, 3, 0.055],
+      [3, 4, -0.055],
+    ])
+    assert.deepEqual(stepsIn(shownAs('money', '8h')), [
+      [1, 2, -25],
+      [2, 3, -55],
+      [3, 4, 55],
+    ])
+    assert.deepEqual(stepsIn(shownAs('rate', '8h')), [
+      [1, 2, 0.14],
+      [2, 3, 0.22],
+      [3, 4, -0.48],
+    ])
+    // Rates of periods of different lengths cannot be compared.
+    assert.equal(stepsIn(shownAs('rate', 'period')), undefined)
+    assert.equal(spreadOf([...lines, lines[0]!], shownAs('money', '8h')), null)
+    const money = shownAs('money', '8h')
+    const spread = spreadOf(lines, money)!
+    assert.deepEqual(
+      [null, hour(2), 0n].map((at) => describeSpread(spread, money, at)),
+      ['+55.00 USD', '-55.00 USD', 'at no time do both have a value'],
+    )
+    const [times, one, other, both] = columnsOf(lines, money)
+    assert.deepEqual(
+      times,
+      [0, 1, 2, 3, 4, 5].map((at) => at * 3600),
+    )
+    assert.deepEqual(one, [-10, -30, -60, -50, -50, undefined])
+    assert.deepEqual(other, [undefined, -5, undefined, -105, undefined, -105])
+    assert.deepEqual(both, [undefined, -25, -55, 55, 55, undefined])
+    assert.equal(columnsOf([...lines, lines[0]!], money).length, 4)
   })
 
   const ids = MARKETS.map(({ marketId }) => marketId)
@@ -249,30 +318,40 @@ describe("the explorer's comparison of markets", () => {
       assert.equal(rest.byDay, byDay)
       const shown = lines.map(({ due, from }) => {
         assert.equal(from, null)
-        assert.equal(describeLine(due, 'rate', 'period', due[0]!.start - 1n), 'no payment')
-        const sum = writeDecimal(valuesOf(due, 'cumulative', '8h').at(-1)!)
-        const rate = (at: bigint | null) => describeLine(due, 'rate', '8h', at).split(' ·')[0]
-        return [due.length, sum, rate(null), describeLine(due, 'rate', 'year', null), rate(due.at(-2)!.start)]
+        assert.equal(describeLine(due, shownAs('rate', 'period'), due[0]!.start - 1n), 'no payment')
+        const sum = writeDecimal(valuesOf(due, shownAs('cumulative', '8h')).at(-1)!)
+        const rate = (at: bigint | null) => describeLine(due, shownAs('rate', '8h'), at).split(' ·')[0]
+        return [
+          due.length,
+          sum,
+          rate(null),
+          describeLine(due, shownAs('rate', 'year'), null),
+          rate(due.at(-2)!.start),
+        ]
       })
       assert.deepEqual(shown, expected)
       // All lines end together, and the first columns are the times.
-      const [times, ...columns] = columnsOf(lines, 'rate', '8h')
+      const [times, ...columns] = columnsOf(lines, shownAs('rate', '8h'))
       const last = byDay ? 1_703_462_400 : Number(held.to / 1_000_000_000n)
       assert.deepEqual([columns.length, times.at(-1)], [3, last])
       for (const column of columns) assert.notEqual(column.at(-1), undefined)
     }
     const { lines } = await askLines(rates.client, ids, week, held)
     assert.equal(
-      describeLine(lines[0]!.due, 'rate', 'period', null),
+      describeLine(lines[0]!.due, shownAs('rate', 'period'), null),
       '+0.0300 % · period 120, paid 2023-12-24 22:13',
     )
   })
 
   test('says what its lines are, and from when on a market has too many periods', () => {
-    assert.equal(titleOf('rate', '8h', false), 'Funding rates per 8 hours')
-    assert.equal(titleOf('rate', 'year', true), 'Funding rates per year, by day')
-    assert.equal(titleOf('rate', 'period', true), 'Funding rates, sum of each day')
-    assert.equal(titleOf('cumulative', '8h', true), 'Cumulative funding rates, by day')
+    assert.equal(
+      titleOf(shownAs('money', '8h'), true),
+      'Funding received by a long position worth 1,000 USD, cumulative, by day',
+    )
+    assert.equal(titleOf(shownAs('rate', '8h'), false), 'Funding rates per 8 hours')
+    assert.equal(titleOf(shownAs('rate', 'year'), true), 'Funding rates per year, by day')
+    assert.equal(titleOf(shownAs('rate', 'period'), true), 'Funding rates, sum of each day')
+    assert.equal(titleOf(shownAs('cumulative', '8h'), true), 'Cumulative funding rates, by day')
     const period = { seq: 1n, start: 5n, end: 9n, payment: '1', internalTwap: null, externalTwap: null }
     const list: Period[] = [
       { ...period, rate: '0.1' },

@@ -382,9 +382,21 @@ describe('the explorer', () => {
     await page.waitForURL(new RegExp(`compare=${BTC}%2C${SOL}`))
     await page.reload()
     const line = () => page.locator(`[data-compared="${SOL}"]`).innerText()
-    const rate = await eventually(line, (text) => /SOL\/PERP[\s\S]*[+-][\d,.]+ % · period \d+, /.test(text))
+    const money = await eventually(line, (text) =>
+      /SOL\/PERP[\s\S]*[+-][\d,.]+ USD · period \d+, /.test(text),
+    )
+    assert.match(
+      await page.locator('[data-compared="total"]').innerText(),
+      /^Spread: BTC\/PERP − SOL\/PERP\s+[+-][\d,.]+ USD$/,
+    )
+    await page.getByRole('textbox', { name: 'Position worth' }).fill('-2000')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/worth=-2000/)
+    // Twice as much, the other way round.
+    const doubled = (text: string) => Number(/([+-][\d,.]+) USD/.exec(text)![1]!.replaceAll(',', ''))
+    await eventually(line, (text) => Math.abs(doubled(text) + 2 * doubled(money)) < 0.02)
     await choose('Values of the lines', 'Cumulative')
-    await eventually(line, (text) => text !== rate)
+    await eventually(line, (text) => /[+-][\d,.]+ % · period \d+, /.test(text))
     const { bytes } = await downloadBy(
       page.getByRole('button', { name: 'Save as PNG: funding rates compared' }),
     )

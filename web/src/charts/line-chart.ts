@@ -17,7 +17,7 @@ export function lineColour(place: HTMLElement, index: number): string {
 }
 
 export type LineChartOptions = {
-  /** Whether the last column is the sum of all, which is drawn as a thick line. */
+  /** Whether the last column is the sum of all, or their spread, which is drawn as a thick line. */
   hasTotal?: boolean
   /** Times that are shaded behind the lines. */
   shades?: readonly Shade[]

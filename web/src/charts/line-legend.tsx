@@ -6,12 +6,14 @@ export type LineLegendProps = {
   label: string
   /** In the order of the lines. */
   markets: readonly (MarketNameProps & { said: ComponentChildren })[]
-  /** What is said of the line of their total; null without one. */
+  /** What is said of the thick line, of their total; null without one. */
   total?: ComponentChildren
+  /** What that line is, if not the total. */
+  totalName?: string
 }
 
 /** The markets whose lines a chart shows, and what is said of each. */
-export function LineLegend({ label, markets, total = null }: LineLegendProps) {
+export function LineLegend({ label, markets, total = null, totalName = 'Total' }: LineLegendProps) {
   return (
     <ul class="compare-legend" aria-label={label}>
       {markets.map(({ said, ...market }, index) => (
@@ -28,7 +30,7 @@ export function LineLegend({ label, markets, total = null }: LineLegendProps) {
           <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
             <path class={`line-${TOTAL}`} d="M0 2H24" />
           </svg>
-          <strong>Total</strong>
+          <strong>{totalName}</strong>
           <span class="quiet">{total}</span>
         </li>
       )}

@@ -1,7 +1,18 @@
 import type { LyraClient } from 'lyra-client'
 import type uPlot from 'uplot'
-import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
-import { formatRate } from '../figures/format-figure.ts'
+import { formatAmountWithUnit } from '../figures/amount.ts'
+import {
+  add,
+  approximate,
+  type Decimal,
+  multiply,
+  parseDecimal,
+  scaleBy,
+  subtract,
+  writeDecimal,
+  ZERO,
+} from '../figures/decimal.ts'
+import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatDay, formatMinute } from '../figures/format-time.ts'
 import { askDays, type Day, daysOf } from '../funding/days.ts'
 import { DAY } from '../funding/view-range.ts'
@@ -10,9 +21,22 @@ import { type Range, secondsOf } from '../series/series.ts'
 import { RATE_BASES, type RateBasis } from './summary.ts'
 
 /** Values of the lines. */
-export const COMPARE_KINDS = { rate: 'Rate', cumulative: 'Cumulative' } as const
+export const COMPARE_KINDS = { money: 'Money', cumulative: 'Cumulative', rate: 'Rate' } as const
 
 export type CompareKind = keyof typeof COMPARE_KINDS
+
+/** What the lines show of the rates due. */
+export type Shown = {
+  kind: CompareKind
+  basis: RateBasis
+  /** What the position is worth at each payment whose money is shown: below zero for a short one. */
+  worth: Decimal
+  /** The symbol of the asset that all markets settle in; empty if they have several, or it is not known. */
+  symbol: string
+}
+
+/** What a position is worth if nothing else is said. */
+export const USUAL_WORTH = '1000'
 
 /** Longer ranges are drawn in sums by day, of every market: periods of all lengths have the same time. */
 export const LONGEST = 92n * DAY
@@ -80,12 +104,34 @@ export function lineOfDays(marketId: string, days: readonly Day[]): Line {
 }
 
 /** Meaning of the lines. */
-export function titleOf(kind: CompareKind, basis: RateBasis, byDay: boolean): string {
-  if (kind === 'cumulative') return `Cumulative funding rates${byDay ? ', by day' : ''}`
+export function titleOf({ kind, basis, worth, symbol }: Shown, byDay: boolean): string {
+  const days = byDay ? ', by day' : ''
+  if (kind === 'money') {
+    const size = writeDecimal(worth).replace('-', '')
+    const worthText = `${groupDigits(size)}${symbol === '' ? '' : ` ${symbol}`}`
+    return `Funding received by a ${worth.digits < 0n ? 'short' : 'long'} position worth ${worthText}, cumulative${days}`
+  }
+  if (kind === 'cumulative') return `Cumulative funding rates${days}`
   if (!byDay) return `Funding rates per ${RATE_BASES[basis]}`
   return basis === 'period'
     ? 'Funding rates, sum of each day'
     : `Funding rates per ${RATE_BASES[basis]}, by day`
+}
+
+/** The text behind figures of this kind. */
+export const suffixOf = ({ kind, symbol }: Shown) =>
+  kind !== 'money' ? ' %' : symbol === '' ? '' : ` ${symbol}`
+
+/** A value of a line in words. */
+export function describeValue(value: Decimal, { kind, basis, symbol }: Shown): string {
+  if (kind === 'money') {
+    return formatAmountWithUnit(
+      writeDecimal(value),
+      { symbol, decimals: 0 },
+      { places: 2, least: 2, signed: true },
+    )
+  }
+  return formatRate(value, kind === 'rate' && basis !== 'year' ? 4 : 2)
 }
 
 /**
@@ -95,42 +141,86 @@ export function titleOf(kind: CompareKind, basis: RateBasis, byDay: boolean): st
  */
 export function describeLine(
   due: readonly Due[],
-  kind: CompareKind,
-  basis: RateBasis,
+  shown: Shown,
   at: bigint | null,
   isComplete = true,
 ): string {
   const index = at === null ? due.length - 1 : due.findLastIndex(({ start }) => start <= at)
   const one = due[index]
   if (one === undefined) return isComplete ? 'no payment' : 'no payment is stored'
-  const places = kind === 'rate' && basis !== 'year' ? 4 : 2
-  return `${formatRate(valuesOf(due, kind, basis)[index]!, places)} · ${one.name}`
+  return `${describeValue(valuesOf(due, shown)[index]!, shown)} · ${one.name}`
 }
 
-/** The value of each payment, exact: its rate on a basis, or the sum so far. */
-export function valuesOf(due: readonly Due[], kind: CompareKind, basis: RateBasis): Decimal[] {
+/** The value of each payment, exact: its rate on a basis, the sum so far, or what the position has received so far. */
+export function valuesOf(due: readonly Due[], { kind, basis, worth }: Shown): Decimal[] {
   let sum: Decimal = ZERO
   return due.map(({ start, end, rate }) => {
     sum = add(sum, rate)
     if (kind === 'cumulative') return sum
+    // A long position pays a positive rate.
+    if (kind === 'money') return subtract(ZERO, multiply(sum, worth))
     return basis === 'period' ? rate : scaleBy(rate, RATE_SPANS[basis], end - start, PLACES)!
   })
 }
 
-/** One place for each start and end of a payment's time; a line is broken where its market has none. */
-export function columnsOf(lines: readonly Line[], kind: CompareKind, basis: RateBasis): uPlot.AlignedData {
-  const times = [...new Set(lines.flatMap(({ due }) => due.flatMap(({ start, end }) => [start, end])))].sort(
+/** A value and the times between which it holds. */
+type Step = { start: bigint; end: bigint; value: Decimal }
+
+function stepsOf({ due }: Line, shown: Shown): Step[] {
+  const values = valuesOf(due, shown)
+  return due.map(({ start, end }, index) => ({ start, end, value: values[index]! }))
+}
+
+/**
+ * The first line less the second one, while both have a value; null if there are not two of them, or their rates are of periods
+ * that may have different lengths.
+ */
+export function spreadOf(lines: readonly Line[], shown: Shown): Step[] | null {
+  const [one, other] = lines
+  if (lines.length !== 2 || (shown.kind === 'rate' && shown.basis === 'period')) return null
+  const [steps, others] = [stepsOf(one!, shown), stepsOf(other!, shown)]
+  const times = [...new Set([...steps, ...others].flatMap(({ start, end }) => [start, end]))].sort((a, b) =>
+    a < b ? -1 : 1,
+  )
+  const valueAt = (all: readonly Step[]) => {
+    let at = 0
+    return (time: bigint) => {
+      while (at < all.length - 1 && all[at + 1]!.start <= time) at++
+      const step = all[at]
+      return step !== undefined && step.start <= time && time < step.end ? step.value : null
+    }
+  }
+  const [oneAt, otherAt] = [valueAt(steps), valueAt(others)]
+  return times.slice(0, -1).flatMap((start, index) => {
+    const [value, less] = [oneAt(start), otherAt(start)]
+    return value === null || less === null
+      ? []
+      : [{ start, end: times[index + 1]!, value: subtract(value, less) }]
+  })
+}
+
+/** Describes the spread at a time, or at its end. */
+export function describeSpread(steps: readonly Step[], shown: Shown, at: bigint | null): string {
+  const step = at === null ? steps.at(-1) : steps.findLast(({ start }) => start <= at)
+  return step === undefined ? 'at no time do both have a value' : describeValue(step.value, shown)
+}
+
+/** One place for each start and end of a value's time; a line is broken where it has none. The spread comes last. */
+export function columnsOf(lines: readonly Line[], shown: Shown): uPlot.AlignedData {
+  const spread = spreadOf(lines, shown)
+  const all = [...lines.map((line) => stepsOf(line, shown)), ...(spread === null ? [] : [spread])]
+  const times = [...new Set(all.flatMap((steps) => steps.flatMap(({ start, end }) => [start, end])))].sort(
     (left, right) => (left < right ? -1 : 1),
   )
   const places = new Map(times.map((time, index) => [time, index]))
-  const columns = lines.map(({ due }) => {
-    const values = valuesOf(due, kind, basis)
+  const factor = shown.kind === 'money' ? 1 : 100
+  const columns = all.map((steps) => {
     const column: (number | null | undefined)[] = times.map(() => undefined)
-    for (const [index, { start, end }] of due.entries()) {
-      const value = approximate(values[index]!) * 100
-      column[places.get(start)!] = value
-      const after = due[index + 1]
-      if (after === undefined) column[places.get(end)!] = value
+    for (const [index, { start, end, value }] of steps.entries()) {
+      const drawn = approximate(value) * factor
+      column[places.get(start)!] = drawn
+      const after = steps[index + 1]
+      if (after === undefined) column[places.get(end)!] = drawn
       else if (after.start !== end) column[places.get(end)!] = null
     }
     return column

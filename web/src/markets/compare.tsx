@@ -1,15 +1,17 @@
 import type { Coverage } from 'lyra-client'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { readColours } from '../charts/chart-options.ts'
-import { createLineChart, DASHES, lineColour } from '../charts/line-chart.ts'
+import { createLineChart, DASHES, lineColour, TOTAL } from '../charts/line-chart.ts'
 import { LineLegend } from '../charts/line-legend.tsx'
 import { savePng } from '../charts/save-png.ts'
+import { parseDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { useGapShades } from '../funding/gap-times.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
 import { heldRange } from '../funding/requests.ts'
+import { readUnits } from '../funding/units.ts'
 import { DAY, subjectOf, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { MissingRows } from '../parts/missing-rows.tsx'
@@ -17,7 +19,7 @@ import { Segments } from '../parts/segments.tsx'
 import { Answered, Failure, Skeleton } from '../parts/states.tsx'
 import { nanosecondsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
-import { marketLabel } from '../service/instruments.ts'
+import { marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
@@ -28,10 +30,14 @@ import {
   type CompareKind,
   columnsOf,
   describeLine,
+  describeSpread,
   type Line,
-  LONGEST,
   MOST_PERIODS,
+  type Shown,
+  spreadOf,
+  suffixOf,
   titleOf,
+  USUAL_WORTH,
 } from './compare-lines.ts'
 import type { RateBasis } from './summary.ts'
 
@@ -48,6 +54,43 @@ function heldOf(marketIds: readonly string[], last: bigint): Range {
   )
 }
 
+/** The symbol of the asset that all markets settle in; empty if they have several, or it is not known. */
+function symbolOf(marketIds: readonly string[]): string {
+  const symbols = new Set(marketIds.map((id) => marketUnit(id)?.symbol ?? ''))
+  return symbols.size === 1 ? [...symbols][0]! : ''
+}
+
+/** What a position is worth, as it was typed: a number other than 0; null if it is none. */
+function worthIn(typed: string): string | null {
+  const read = readUnits(typed)
+  return 'units' in read && read.units.length <= 20 ? read.units : null
+}
+
+/** Asks what the position is worth. */
+function WorthField({ worth, symbol }: { worth: string; symbol: string }) {
+  const [typed, setTyped] = useState(worth)
+  return (
+    <label class="field inline">
+      <span class="field-label">Position worth</span>
+      <input
+        class="units"
+        value={typed}
+        title="What the position is worth at each payment, below zero for a short one"
+        inputMode="decimal"
+        spellcheck={false}
+        autocomplete="off"
+        aria-invalid={worthIn(typed) === null}
+        onInput={({ currentTarget: { value } }) => setTyped(value)}
+        onChange={({ currentTarget: { value } }) => {
+          const read = worthIn(value)
+          if (read !== null) setParams({ worth: read === USUAL_WORTH ? null : read })
+        }}
+      />
+      {symbol !== '' && <span class="unit"> {symbol}</span>}
+    </label>
+  )
+}
+
 /** The funding rates of several markets in one chart, over the range that the address names. */
 export function Compare({ marketIds, basis }: { marketIds: readonly string[]; basis: RateBasis }) {
   const coverage = latestCoverage()
@@ -57,10 +100,14 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
   const last = BigInt(coverage?.blocks.lastTimestamp ?? 0)
   const held = heldOf(marketIds, last)
   const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held, last, '30d')
-  // Hundreds of rates as steps cover one another; their sums can be told apart.
-  const usual: CompareKind = range.to - range.from > LONGEST ? 'cumulative' : 'rate'
   const named = param('bars') ?? ''
-  const kind: CompareKind = Object.hasOwn(COMPARE_KINDS, named) ? (named as CompareKind) : usual
+  const kind: CompareKind = Object.hasOwn(COMPARE_KINDS, named) ? (named as CompareKind) : 'money'
+  const symbol = symbolOf(marketIds)
+  const worthText = worthIn(param('worth') ?? '') ?? USUAL_WORTH
+  const shown = useMemo(
+    (): Shown => ({ kind, basis, worth: parseDecimal(worthText)!, symbol }),
+    [kind, basis, worthText, symbol],
+  )
   // A range that follows the data moves with every block, and has other payments only after one more period.
   const query = useQuery(
     `${marketIds.join(' ')} ${subjectOf(range)}`,
@@ -73,23 +120,25 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
   const [at, setAt] = useState<bigint | null>(null)
   const dark = isDark()
   const lines = data?.lines ?? NO_LINES
+  const spread = useMemo(() => spreadOf(lines, shown), [lines, shown])
+  const spreadName = `${lines.map(({ marketId }) => marketLabel(marketId)).join(' − ')}`
   const gaps = useGapShades(coverage?.blocks.gaps ?? NO_GAPS)
   useEffect(() => {
     if (place.current === null || lines.length === 0) return
     const made = createLineChart(
       place.current,
-      columnsOf(lines, kind, basis),
-      ' %',
+      columnsOf(lines, shown),
+      suffixOf(shown),
       (x) => setAt(x === null ? null : nanosecondsOf(x)),
-      { shades: gaps },
+      { shades: gaps, hasTotal: spread !== null },
     )
     chart.current = made.chart
     return () => {
       chart.current = null
       made.destroy()
     }
-  }, [lines, kind, basis, gaps, dark])
-  const name = titleOf(kind, basis, data?.byDay ?? false)
+  }, [lines, shown, gaps, dark])
+  const name = titleOf(shown, data?.byDay ?? false)
   return (
     <section class="panel" aria-labelledby="compare-title">
       <div class="chart-head">
@@ -101,8 +150,9 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
           name="bars"
           choices={COMPARE_KINDS}
           chosen={kind}
-          byDefault={usual}
+          byDefault="money"
         />
+        {kind === 'money' && <WorthField key={worthText} worth={worthText} symbol={symbol} />}
         <button
           type="button"
           class="copy"
@@ -111,14 +161,17 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
             if (chart.current === null || place.current === null) return
             const { paper, text } = readColours(place.current)
             const title = `${name}: ${marketIds.map(marketLabel).join(', ')}`
+            const colourOf = (index: number) => lineColour(place.current!, index)
             const legend = lines.map(({ marketId }, index) => ({
               text: marketLabel(marketId),
-              colour: lineColour(place.current!, index),
+              colour: colourOf(index),
               look: 'line' as const,
               width: 2,
               dash: DASHES[index]!,
             }))
-            const figures = `${name}, in %`
+            if (spread !== null)
+              legend.push({ text: spreadName, colour: colourOf(TOTAL), look: 'line', width: 3, dash: [] })
+            const figures = `${name}, in${suffixOf(shown) || ' units of the settlement asset'}`
             void savePng(chart.current, { title, figures, legend, name: title, paper, ink: text })
           }}
         >
@@ -155,8 +208,12 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
           markets={lines.map(({ marketId, due }) => ({
             marketId,
             link: { view: 'funding', params: { market: marketId } },
-            said: describeLine(due, kind, basis, at, isWhole(missingOf('fundingPeriods', range))),
+            said: describeLine(due, shown, at, isWhole(missingOf('fundingPeriods', range))),
           }))}
+          {...(spread !== null && {
+            totalName: `Spread: ${spreadName}`,
+            total: describeSpread(spread, shown, at),
+          })}
         />
       </Answered>
     </section>

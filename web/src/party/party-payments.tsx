@@ -93,13 +93,13 @@ export function Payments({ partyId }: { partyId: string }) {
                     : 'Whether it had any is not known: blocks are missing.'}
                 </Empty>
               ) : (
-                <>
-                  <PaymentFigures payments={payments} range={range} />
-                  <EachPayment partyId={partyId} range={range} version={`${version}`} />
-                </>
+                <PaymentFigures payments={payments} range={range} />
               )
             }
           </Answer>
+          {data !== null && data.markets.length > 0 && (
+            <EachPayment partyId={partyId} range={range} version={`${version}`} />
+          )}
           {data !== null && (
             <Request
               url={lyra.url('fundingPayments', filters, { first: MOST_DRAWN })}
