@@ -19,6 +19,9 @@ import { until } from './fixtures/until.ts'
 const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
 const { askEach, PaymentsTable } = await import('../web/src/party/single-payments.tsx')
+const { askParty, holdingsOf } = await import('../web/src/mine/holding.ts')
+const { readParties } = await import('../web/src/mine/kept-parties.ts')
+const { HoldingsTable } = await import('../web/src/mine/mine.tsx')
 const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { Holdings } = await import('../web/src/node/holdings.tsx')
 const { monthsOf } = await import('../web/src/party/statement-download.tsx')
@@ -113,6 +116,67 @@ describe('the view of a party', () => {
     assert.equal(rowTexts(unknown)[0], '2024-10-01 16:00:00 ETH/USDT 91 – – -89.17 USDT -1.00 USDT')
     const none = await askEach(client, { ...range, to: range.from + 1n }, { first: 5 })
     assert.deepEqual([none.rows, none.payments], [[], []])
+  })
+
+  test('adds up what a kept party received, and estimates its next payments by its last positions', async () => {
+    const { client } = await visitMonth('/')
+    const { rows } = await client.marketSummariesPage()
+    const summaries = rows.map(({ node }) => node)
+    const last = 1_727_825_400_000_000_000n
+    const figures = await askParty(client, TRADER, last)
+    const holdings = holdingsOf(figures, summaries, last)
+    const all = (await paymentsOfMonth()).filter(({ partyId }) => partyId === TRADER)
+    const sumSince = (marketId: string, from: bigint) =>
+      all
+        .filter((one) => one.marketId === marketId && BigInt(String(one.timestamp)) >= from)
+        .reduce((sum, one) => sum + BigInt(String(one.amount)), 0n)
+    const midnight = 1_727_740_800_000_000_000n
+    assert.deepEqual(
+      holdings.map(({ marketId, week, month }) => [marketId, writeDecimal(week), writeDecimal(month)]),
+      holdings.map(({ marketId }) => [
+        marketId,
+        `${sumSince(marketId, midnight - 6n * DAY)}`,
+        `${sumSince(marketId, last - 30n * DAY)}`,
+      ]),
+    )
+    assert.equal(holdings.length, 5)
+    const table = render(HoldingsTable, { holdings, last, of: 'Desk 2' })
+    const rendered = rowTexts(table)
+    assert.equal(
+      rendered[2],
+      'BTC/USDT -148.25 USDT -1,295.70 USDT +8.15 USDT 2024-10-01 16:00 UTC -0.315 00:00 UTC 2024-10-02 +6.51 USDT',
+    )
+    assert.match(textOf(table), /Total, USDT -5,607\.79 USDT -11,427\.00 USDT\s+-73\.22 USDT$/)
+    // Whoever was not paid for the last period may have no position any more.
+    const [first, ...others] = figures.latest
+    const older = { ...first!, fundingPeriodSeq: '90' }
+    const [unknown] = holdingsOf({ ...figures, latest: [older, ...others.slice(5)] }, summaries, last).filter(
+      ({ marketId }) => marketId === older.marketId,
+    )
+    assert.equal(unknown!.estimate, null)
+    assert.deepEqual(holdingsOf({ ...figures, latest: [] }, [], last)[0]!.due, null)
+  })
+
+  test('takes from the browser only what are parties', () => {
+    const [one, other] = ['a', 'b'].map((digit) => digit.repeat(64)) as [string, string]
+    assert.deepEqual(
+      readParties(
+        JSON.stringify([
+          { id: one, name: 'First' },
+          { id: 'x', name: 'No party' },
+          null,
+          7,
+          { id: other },
+          { id: other, name: 'y'.repeat(99) },
+          { id: one, name: 'Again' },
+        ]),
+      ),
+      [
+        { id: one, name: 'Again' },
+        { id: other, name: 'y'.repeat(40) },
+      ],
+    )
+    for (const text of [null, '', '{', '{}', '"a"', 'null']) assert.deepEqual(readParties(text), [])
   })
 
   test('orders the sums by market and day, and adds changes over time, exactly', () => {
@@ -384,6 +448,48 @@ describe('the view of a party', () => {
     assertSays(textOf(render(PartyView, {})), 'Whose payments?')
     go('/?view=party&party=abc')
     assertSays(textOf(render(PartyView, {})), "abc is not a party's id: it has 64 hex digits")
+  })
+
+  explorerTest('keeps parties by name in the browser, which begins with them', async ({ openAt }) => {
+    // A browser of its own: what it keeps is not for the other tests.
+    const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH), {})
+    await page.goto(`/?view=party&party=${TRADER}`)
+    await page.getByRole('textbox', { name: 'Name' }).fill('Desk 2')
+    await page.getByRole('button', { name: 'Keep as mine' }).click()
+    await page.getByRole('heading', { name: /Funding payments of party Desk 2/ }).waitFor()
+    await page.goto(`/?view=party&party=${PROVIDER}`)
+    await page.getByRole('button', { name: 'Keep as mine' }).click()
+    await page.goto('/')
+    const mine = page.locator('section[aria-labelledby="mine-title"]')
+    await eventuallyIs(() => mine.locator('.my-party').count(), 2)
+    await mine.locator(`[data-party="${TRADER}"] [data-market]`).nth(4).waitFor()
+    await mine.locator(`[data-party="${PROVIDER}"] [data-standing]`).nth(2).waitFor()
+    assertSays(
+      await mine.locator(`[data-party="${PROVIDER}"] [data-standing]`).first().innerText(),
+      'of the remaining',
+    )
+    assert.deepEqual(await accessibilityFaults(page), [])
+    for (const width of [390, 820, 1_440]) {
+      await page.setViewportSize({ width, height: 900 })
+      await assertFits(page, `${width}`)
+    }
+    // Elsewhere the party has its name, too, and an address with a state goes where it says.
+    await page.goto('/?view=party&order=paid&span=30d')
+    await page.locator('table.stacked .party-name', { hasText: 'Desk 2' }).first().waitFor()
+    await page.goto('/?sort=rate')
+    await page.waitForSelector('table.markets')
+    // Another tab forgets one.
+    const other = await page.context().newPage()
+    await other.goto(new URL(`/?view=party&party=${PROVIDER}`, page.url()).href)
+    await other.getByRole('button', { name: 'Forget' }).click()
+    await other.getByRole('button', { name: 'Keep as mine' }).waitFor()
+    await page.goto('/')
+    await eventuallyIs(() => mine.locator('.my-party').count(), 1)
+    await other.goto(new URL(`/?view=party&party=${TRADER}`, page.url()).href)
+    await other.getByRole('button', { name: 'Forget' }).click()
+    await eventuallyIs(() => mine.count(), 0)
+    await page.goto('/')
+    await page.waitForSelector('table.markets')
   })
 
   explorerTest(

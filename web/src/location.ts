@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { keptParties } from './mine/kept-parties.ts'
 
 export const VIEWS = ['markets', 'funding', 'providers', 'party', 'checkpoints', 'node'] as const
 
@@ -14,9 +15,12 @@ addEventListener('popstate', () => {
   query.value = new URLSearchParams(location.search)
 })
 
+/** The view of an address without any state: whoever keeps parties begins with them. */
+const startView = (): View => (keptParties.value.length > 0 ? 'party' : 'markets')
+
 export const view = computed<View>(() => {
   const named = query.value.get('view')
-  return VIEWS.find((known) => known === named) ?? 'markets'
+  return VIEWS.find((known) => known === named) ?? (query.value.size === 0 ? startView() : 'markets')
 })
 
 /** A part of the view's state; null if the URL does not name it. */

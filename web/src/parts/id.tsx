@@ -1,5 +1,6 @@
 import { shortId } from '../figures/short-id.ts'
 import type { Params, View } from '../location.ts'
+import { nameOfParty } from '../mine/kept-parties.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Link } from './link.tsx'
 
@@ -11,20 +12,26 @@ export type IdProps = {
   whole?: boolean
 }
 
-/** An id or a hash, shortened, with a button that copies it whole; a link if there is somewhere to go. */
+/** An id or a hash, shortened, or the name that the reader gave to a party, with a button that copies it whole; a link if there is somewhere to go. */
 export function Id({ id, what, link, whole = false }: IdProps) {
-  const text = (
-    <code title={id} class="id">
-      {whole ? (
-        <>
-          <span class="wide-id">{id}</span>
-          <span class="narrow-id">{shortId(id)}</span>
-        </>
-      ) : (
-        shortId(id)
-      )}
-    </code>
-  )
+  const name = nameOfParty(id)
+  const text =
+    name !== null ? (
+      <span title={id} class="party-name">
+        {name}
+      </span>
+    ) : (
+      <code title={id} class="id">
+        {whole ? (
+          <>
+            <span class="wide-id">{id}</span>
+            <span class="narrow-id">{shortId(id)}</span>
+          </>
+        ) : (
+          shortId(id)
+        )}
+      </code>
+    )
   return (
     <span class="id-with-copy">
       {link === undefined ? text : <Link {...link}>{text}</Link>}

@@ -1,4 +1,7 @@
 import { param, setParams } from '../location.ts'
+import { KeepParty } from '../mine/keep-party.tsx'
+import { keptParties } from '../mine/kept-parties.ts'
+import { Mine } from '../mine/mine.tsx'
 import { CopyLink } from '../parts/request.tsx'
 import { beforeCoverage, Empty } from '../parts/states.tsx'
 import { PARTY_ID, PartyField } from '../providers/party-field.tsx'
@@ -16,10 +19,13 @@ export function PartyView() {
       <PartyField
         key={party ?? ''}
         party={party}
-        parties={[]}
+        parties={keptParties.value.map(({ id }) => id)}
         whole
         onPick={(id) => setParams({ party: id, ...FIRST_PAGES })}
       />
+      {party !== null && party !== NETWORK && PARTY_ID.test(party) && (
+        <KeepParty key={party} partyId={party} />
+      )}
       <span class="bar-actions">
         <CopyLink />
       </span>
@@ -31,7 +37,10 @@ export function PartyView() {
     <>
       {bar}
       {party === null ? (
-        <Leaders />
+        <>
+          {keptParties.value.length > 0 && <Mine />}
+          <Leaders />
+        </>
       ) : !PARTY_ID.test(party) ? (
         <Empty title="The id in the page's address is invalid">
           <code>{party}</code> is not a party's id: it has 64 hex digits.
