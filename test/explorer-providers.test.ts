@@ -667,11 +667,13 @@ describe("the explorer's providers", () => {
       tableOf([newest])
       const liquidityStanding = [{ ...standing, ...fields }]
       const query = answered({ liquidityStanding, missing: [], since: null })
-      return textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, now, newest: last }))
+      return textOf(
+        render(StandingPanel, { query, marketId: LIVE_MARKET, partyId: standing.partyId, now, newest: last }),
+      )
     }
     assert.equal(
       shown({}),
-      'Epoch 13, running Still needed on the book 10 h 24 min of the remaining 16 h (65 %), to reach the minimum of 60 % Time on book so far 50 % 16.67 % of the whole epoch of at least 60 % required: 60 % 33.33 % of the epoch has passed Leaving now would cost 100 % of its fees time on book 16.67 % of the epoch, below the minimum staying to the end 16.67 % with fees as in epoch 12: 10.00 USD Epoch ends, as expected 00:00 UTC 1970-01-02 Fees of epoch 12 10.00 USD earned 9.00 USD after a fee penalty of 10 %',
+      'Epoch 13, running Notify me Still needed on the book 10 h 24 min of the remaining 16 h (65 %), to reach the minimum of 60 % Time on book so far 50 % 16.67 % of the whole epoch of at least 60 % required: 60 % 33.33 % of the epoch has passed Leaving now would cost 100 % of its fees time on book 16.67 % of the epoch, below the minimum staying to the end 16.67 % with fees as in epoch 12: 10.00 USD Epoch ends, as expected 00:00 UTC 1970-01-02 Fees of epoch 12 10.00 USD earned 9.00 USD after a fee penalty of 10 %',
     )
     for (const [fields, said] of [
       [{ stillNeeded: '0' }, 'Still needed on the book None the minimum of 60 % is reached'],
@@ -689,7 +691,7 @@ describe("the explorer's providers", () => {
       [{ ifLeft: '0.75', feePenaltyIfLeft: '0.2' }, 'time on book 75 % of the epoch, at least the minimum'],
       [{ feePenaltyIfLeft: null }, 'Leaving now would cost Not known time on book'],
       [{ epoch: '14' }, 'Fees of the last epoch No figures of the last epoch are stored'],
-      [{ epoch: null }, 'The running epoch Still needed'],
+      [{ epoch: null }, 'The running epoch Notify me Still needed'],
     ] as const) {
       assertSays(shown(fields), said)
     }
@@ -700,14 +702,18 @@ describe("the explorer's providers", () => {
       { from: '5', to: '6', start: '10', end: '20' },
     ]
     const query = answered({ liquidityStanding: [standing], missing, since: null })
-    const incomplete = textOf(render(StandingPanel, { query, marketId: LIVE_MARKET, now, newest }))
+    const incomplete = textOf(
+      render(StandingPanel, { query, marketId: LIVE_MARKET, partyId: standing.partyId, now, newest }),
+    )
     assertSays(
       incomplete,
       'Blocks 5 to 6 (1970-01-01 00:00 to 1970-01-01 00:00 UTC) are missing or incomplete. If',
     )
     const none = answered({ liquidityStanding: [], missing: [], since: null })
     assertSays(
-      textOf(render(StandingPanel, { query: none, marketId: LIVE_MARKET, now, newest })),
+      textOf(
+        render(StandingPanel, { query: none, marketId: LIVE_MARKET, partyId: standing.partyId, now, newest }),
+      ),
       'no provision on this market now',
     )
     assert.equal(

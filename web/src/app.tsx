@@ -3,6 +3,7 @@ import { type View, view } from './location.ts'
 import { type Lazy, lazy } from './parts/lazy.tsx'
 import { ConnectionBanner } from './shell/connection-banner.tsx'
 import { Header } from './shell/header.tsx'
+import { watches } from './watches/watches.ts'
 
 const TITLES: Record<View, string> = {
   markets: 'Markets',
@@ -25,6 +26,9 @@ const CONTENTS: Record<View, Lazy<object>> = {
   ),
   node: lazy('the node', async () => (await import('./node/node-view.tsx')).NodeView),
 }
+
+/** Its code is loaded only for who watches something. */
+const Notifier = lazy('notifications', async () => (await import('./watches/notifier.tsx')).Notifier, true)
 
 /** Time of loading the other views, so that they open at once, even while the service is unreachable. */
 const LOAD_OTHERS_MS = 4_000
@@ -55,6 +59,7 @@ export function App() {
       </a>
       <Header />
       <ConnectionBanner />
+      {watches.value.length > 0 && <Notifier />}
       <main id="main" ref={main} tabIndex={-1}>
         {/* The tab above names the view; the heading is for navigation by headings. */}
         <h1 class="visually-hidden">{TITLES[shown]}</h1>

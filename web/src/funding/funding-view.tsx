@@ -9,6 +9,7 @@ import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
+import { NotifyOfRate } from '../watches/notify-me.tsx'
 import { FundingMarket } from './funding-market.tsx'
 import { MarkPrice } from './mark-price.tsx'
 import { fundingMarket, heldRange } from './requests.ts'
@@ -37,6 +38,7 @@ export function FundingView() {
       // On a phone it stands below the charts.
       beside={!narrow && <MarkPrice query={summary} />}
     >
+      {marketId !== null && <NotifyOfRate key={marketId} marketId={marketId} />}
       <Link view="providers" params={{ market: marketId }} class="quiet-link">
         Providers
       </Link>

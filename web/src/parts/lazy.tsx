@@ -9,10 +9,12 @@ export type Lazy<Props> = FunctionComponent<Props> & { load: () => void }
  * @param what name of the component for people
  *
  * @param ask imports the component
+ * @param isQuiet whether nothing is shown before it is there, nor if it cannot be loaded
  */
 export function lazy<Props extends object>(
   what: string,
   ask: () => Promise<FunctionComponent<Props>>,
+  isQuiet = false,
 ): Lazy<Props> {
   const state = signal<{ Content: FunctionComponent<Props> } | Error | null>(null)
   let asked = false
@@ -31,6 +33,7 @@ export function lazy<Props extends object>(
   const Shown: FunctionComponent<Props> = (props) => {
     load()
     const known = state.value
+    if (isQuiet && (known === null || known instanceof Error)) return null
     if (known === null) {
       return (
         <section class="panel">

@@ -60,7 +60,7 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
   }
   return (
     <>
-      <StandingPanel query={standing} marketId={marketId} now={now} newest={rows[0]} />
+      <StandingPanel query={standing} marketId={marketId} partyId={partyId} now={now} newest={rows[0]} />
       <section class="panel" aria-labelledby="history-title">
         <div class="panel-head">
           <h2 id="history-title">

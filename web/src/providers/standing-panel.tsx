@@ -18,6 +18,7 @@ import { isOutdated } from '../service/freshness.ts'
 import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { describeMissing } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
+import { NotifyOfProvider } from '../watches/notify-me.tsx'
 import { isPenalty, showPart } from './columns.ts'
 import { earnedOf } from './epochs.ts'
 import { Bar, isBelow } from './provider-figure.tsx'
@@ -27,6 +28,7 @@ import { formatAtLeast, lastEpochOf, neededOf, penaltyIfStayed } from './standin
 export type StandingPanelProps = {
   query: Query<LiquidityStandingAnswer>
   marketId: string
+  partyId: string
   /** The provider's figures now; null if it has left the market. */
   now: LiquidityProvider | null
   /** The newest epoch of the provider that has ended; undefined if none is known. */
@@ -34,7 +36,7 @@ export type StandingPanelProps = {
 }
 
 /** How a provider stands on a market in the running epoch: how long it must stay, and what leaving would cost. */
-export function StandingPanel({ query, marketId, now, newest }: StandingPanelProps) {
+export function StandingPanel({ query, marketId, partyId, now, newest }: StandingPanelProps) {
   const [standing] = query.data?.liquidityStanding ?? []
   const epoch = standing?.epoch ?? null
   return (
@@ -43,6 +45,7 @@ export function StandingPanel({ query, marketId, now, newest }: StandingPanelPro
         <h2 id="standing-title">
           {epoch === null ? 'The running epoch' : `Epoch ${groupDigits(epoch)}, running`}
         </h2>
+        <NotifyOfProvider marketId={marketId} partyId={partyId} />
       </div>
       <Answer query={query} what="the running epoch">
         {({ liquidityStanding: [standing], ...missing }) =>
