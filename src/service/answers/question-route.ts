@@ -1,4 +1,3 @@
-import { EXPORT_TYPES } from '../formats/export-bytes.ts'
 import { withIsoTimes } from '../formats/iso-times.ts'
 import { type Exchange, JSON_TYPE } from '../http/exchange.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
@@ -14,7 +13,7 @@ import type { Answers, SentAnswer } from './answers.ts'
 /** Clients may cache answers, but must validate them before each use. */
 const CACHE_CONTROL = 'no-cache'
 
-/** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
+/** The route of a question: answers of JSON or another form, with an entity tag, compressed if the request allows it. */
 export function questionRoute<Checked>(question: Question<Checked>, answers: Answers): Route {
   const { description } = question
   const isOfReference = 'list' in description && description.list.isOfReference
@@ -70,11 +69,9 @@ function sendBody(
     exchange.send(304, { storeHead, vary: 'Accept-Encoding', headers })
     return
   }
-  headers['content-type'] = file === undefined ? JSON_TYPE : EXPORT_TYPES.csv
-  if (file !== undefined) {
-    headers['content-disposition'] = `attachment; filename="${file.name}"`
-    Object.assign(headers, file.headers)
-  }
+  headers['content-type'] = file?.type ?? JSON_TYPE
+  if (file?.name != null) headers['content-disposition'] = `attachment; filename="${file.name}"`
+  Object.assign(headers, file?.headers)
   if (isGzipped) headers['content-encoding'] = 'gzip'
   exchange.send(200, { storeHead, vary: 'Accept-Encoding', headers }, body)
 }

@@ -14,6 +14,8 @@ export type Limits = {
   exportPace: { bytesPerSecond: number; seconds: number }
   /** Temporary files of exports: bytes of one, and how many with how many bytes there may be at a time. */
   exportFiles: { bytes: number; files: number; allBytes: number }
+  /** Series of market metrics: with more, liquidity providers have none. */
+  marketSeries: number
 }
 
 export const LIMITS: Limits = {
@@ -24,4 +26,5 @@ export const LIMITS: Limits = {
   selections: 256,
   exportPace: { bytesPerSecond: 16 * 1024, seconds: 60 },
   exportFiles: { bytes: 64 * 1024 * 1024, files: 64, allBytes: 1024 * 1024 * 1024 },
+  marketSeries: 20_000,
 }

@@ -1,8 +1,9 @@
 import type { StateReport, UnreadyReason } from '../health/readiness.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
 import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../http/paths.ts'
+import { marketMetricsQuestion } from '../questions/market-metrics.ts'
 import { listOf, named, nullable, objectOf, reference, valueSchema } from '../questions/node-schemas.ts'
-import type { JsonSchema } from '../questions/question.ts'
+import type { JsonSchema, Report } from '../questions/question.ts'
 import {
   COMMON_HEADERS,
   headersOf,
@@ -23,6 +24,8 @@ const REASONS: Record<UnreadyReason['reason'], string> = {
   starting: 'the service has begun to start',
   'receiver silent': 'nothing is heard of a receiver whose event log is followed',
 }
+
+const MARKET_METRICS = marketMetricsQuestion()
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])
 
@@ -192,8 +195,21 @@ export const SERVICE_OPERATIONS = {
     200: describedAnswer('The metrics.', TEXT, 'text/plain'),
     ...REFUSALS,
   }),
+  [MARKET_METRICS.path]: marketMetricsOperation(),
   [DOCUMENT_PATH]: documentOperation('getOpenApi', 'Get this document'),
   [DOCUMENT_30_PATH]: documentOperation('getOpenApi30', 'Get this document as OpenAPI 3.0'),
+}
+
+/** An answer of the same headers as other questions have. */
+function marketMetricsOperation(): object {
+  const { operationId, summary, body } = MARKET_METRICS.description as Report
+  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
+  const description = 'The service has it only if it was started with `--market-metrics`.'
+  return operation({ operationId, summary, description, tags: ['service'] }, [], {
+    200: { description: 'The gauges.', headers, content: { 'text/plain': { schema: body } } },
+    304: { description: 'Not modified.', headers },
+    ...REPORT_REFUSALS,
+  })
 }
 
 function documentOperation(operationId: string, summary: string): object {

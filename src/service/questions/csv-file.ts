@@ -2,6 +2,7 @@ import type { Missing } from '#core/domain/missing'
 import type { StoreVersion } from '#core/store/changes'
 import type { StoreHead } from '#core/store/pages/page'
 import type { CellValue, ExportColumn } from '../formats/columns.ts'
+import { EXPORT_TYPES } from '../formats/export-bytes.ts'
 import { csvWriter } from '../formats/text-formats.ts'
 import { invalidPagination } from '../http/errors.ts'
 import { missingHeaders } from './missing-rows.ts'
@@ -62,5 +63,8 @@ export function fileAnswer(
   const headers = missing === undefined ? {} : missingHeaders({ missing, since: since ?? null })
   const { head, line } = csvWriter(columns, times)
   const text = [head, ...rows.map(line)].map((one) => `${one}\r\n`).join('')
-  return { ...renderedBody(Buffer.from(text), storeHead, version), file: { name: `${name}.csv`, headers } }
+  return {
+    ...renderedBody(Buffer.from(text), storeHead, version),
+    file: { type: EXPORT_TYPES.csv, name: `${name}.csv`, headers },
+  }
 }

@@ -10,8 +10,14 @@ import { MAX_PAGE_SIZE } from './parameter-types.ts'
 import { PAGINATION_PARAMETERS } from './parameters.ts'
 import { type Question, renderedBody } from './question.ts'
 
-/** What each reader keeps of the markets. */
-const summariesOf = new WeakMap<Reader, MarketSummaries>()
+const cachedSummaries = new WeakMap<Reader, MarketSummaries>()
+
+/** The summaries that a reader caches, for all questions. */
+export function summariesOf(reader: Reader): MarketSummaries {
+  const summaries = cachedSummaries.get(reader) ?? new MarketSummaries()
+  cachedSummaries.set(reader, summaries)
+  return summaries
+}
 
 const { columns, cells } = exportTableOf(marketSummaries)
 
@@ -28,8 +34,7 @@ export const marketSummariesQuestion: Question<CheckedSummaries> = {
     return file === null ? { ...checked, file } : { ...checked, file, limit: MAX_PAGE_SIZE }
   },
   render: async ({ file, ...checked }, { reader }) => {
-    const summaries = summariesOf.get(reader) ?? new MarketSummaries()
-    summariesOf.set(reader, summaries)
+    const summaries = summariesOf(reader)
     const query = { ...checked, resource: marketSummaries }
     const page = await reader.read(() => summaries.read(query))
     const { storeHead, version, more } = page

@@ -1,5 +1,9 @@
+import { marketMetricsQuestion } from './market-metrics.ts'
 import type { Question } from './question.ts'
 import { QUESTIONS } from './questions.ts'
+
+/** Those that a service may have, too. */
+const ANSWERED: readonly Question[] = [...QUESTIONS, marketMetricsQuestion()]
 
 /**
  * The question of a path.
@@ -7,7 +11,7 @@ import { QUESTIONS } from './questions.ts'
  * @throws {TypeError} if there is none.
  */
 export function questionAt(path: string): Question {
-  const question = QUESTIONS.find((one) => one.path === path)
+  const question = ANSWERED.find((one) => one.path === path)
   if (question === undefined) throw new TypeError(`there is no question ${path}`)
   return question
 }

@@ -19,12 +19,19 @@ export type RenderedBody = {
   version: StoreVersion | null
   /** Why the request is refused: only the store could tell. */
   refusal?: string
-  /** The file that the body is, as CSV; none for JSON. */
+  /** What the body is if it is no JSON. */
   file?: AnswerFile
 }
 
-/** An answer as a file: its name, and the headers that say what JSON has in further fields. */
-export type AnswerFile = { name: string; headers: Readonly<Record<string, string>> }
+/** An answer that is no JSON. */
+export type AnswerFile = {
+  /** Its content type. */
+  type: string
+  /** The name under which it is saved; null if it is read at once. */
+  name: string | null
+  /** Headers that say what JSON has in further fields. */
+  headers: Readonly<Record<string, string>>
+}
 
 /** What a body is rendered from and how. */
 type Rendering = {

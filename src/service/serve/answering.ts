@@ -102,6 +102,7 @@ async function startServers(
     commitsTo: settings.store,
     storeName: store.publicName,
     cacheBytes: settings.cacheMb * 1024 * 1024,
+    marketMetrics: settings.marketMetrics,
   })
   addDiskMetrics(app.metrics, disksOf(store, settings))
   const showInMetrics = addIngestionMetrics(app.metrics)

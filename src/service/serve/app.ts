@@ -27,6 +27,7 @@ import { RequestTaker } from '../http/requests/take-requests.ts'
 import { staticRoutes } from '../http/responses/static-routes.ts'
 import { createRouter, type FindRoute, type Route } from '../http/router.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
+import { marketMetricsQuestion } from '../questions/market-metrics.ts'
 import type { QueueClass } from '../questions/question.ts'
 import { QUESTIONS } from '../questions/questions.ts'
 import { Account } from '../quotas.ts'
@@ -64,6 +65,8 @@ export type AppOptions = {
   storeName?: string
   /** Bytes of answers to cache; 0 for none. */
   cacheBytes: number
+  /** Whether figures of markets are given to Prometheus. */
+  marketMetrics: boolean
   /** Limits that are not those of {@link LIMITS}. */
   limits?: Partial<Limits>
 }
@@ -129,6 +132,7 @@ export function createApp(options: AppOptions): App {
     ...RESOURCES.flatMap(exports.ofAllMarkets),
     ...streams.routes,
     ...staticRoutes(),
+    ...(options.marketMetrics ? [marketMetricsRoute(answers, limits)] : []),
     ...serviceRoutes({ ...options, metrics, storeName: options.storeName, health, clusterFaults }),
   ]
 
@@ -211,6 +215,11 @@ function questionRoutes(answers: Answers, exports: Exports): Route[] {
     const list = 'list' in question.description ? question.description.list : null
     return list !== null && RESOURCES.includes(list) ? exports.pagesOrExport(list, route) : route
   })
+}
+
+/** As of `/metrics`, requests do not count for the rate limit. */
+function marketMetricsRoute(answers: Answers, { marketSeries }: Limits): Route {
+  return { ...questionRoute(marketMetricsQuestion(marketSeries), answers), isUnlimited: true }
 }
 
 type AppServerOptions = Pick<AppOptions, 'corsOrigins' | 'trustProxy'> &

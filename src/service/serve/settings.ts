@@ -13,6 +13,8 @@ export type ServeSettings = {
   trustProxy: boolean
   /** Memory for cached answers, in MiB; 0 for none. */
   cacheMb: number
+  /** Whether figures of markets are given to Prometheus. */
+  marketMetrics: boolean
   allowGap: boolean
   strict: boolean
   logLevel: string

@@ -73,6 +73,7 @@ export function command(): Command {
         .default(32)
         .argParser(integerBetween(0, 16_384)),
     )
+    .addOption(flagOption('--market-metrics', 'serve figures of markets to Prometheus at /metrics/markets'))
     .addOption(
       setting('--listen [address]', 'ingest live from a core that connects to this address')
         .preset('127.0.0.1:3005')

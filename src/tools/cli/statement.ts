@@ -103,7 +103,7 @@ async function statementOfStore(store: Store, options: StatementOptions): Promis
   )
   if (rendered === null) throw new StoreError(`${store.name}: the store is empty; there is nothing to state`)
   if (rendered.refusal !== undefined) throw new StoreError(`${store.name}: ${withoutField(rendered.refusal)}`)
-  return { text: rendered.body.toString(), name: rendered.file!.name }
+  return { text: rendered.body.toString(), name: rendered.file!.name! }
 }
 
 async function statementOfService(base: string, options: StatementOptions): Promise<StatementFile> {

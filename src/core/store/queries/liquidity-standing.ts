@@ -14,11 +14,11 @@ import { fromClause } from '../pages/scan-sql.ts'
 import type { Query } from '../queries-protocol.ts'
 import { readFilledStore } from './freshness.ts'
 
-/** The requested providers: of a market, or of a party, or of both. */
+/** The requested providers: of a market, or of a party, or of both; of all markets if neither is given. */
 export type StandingQuery = { marketId: string | null; partyId: string | null }
 
 /** The standing of a provider, as the API has it; null if what a field follows from is not known (docs/api.md, standing). */
-type Standing = {
+export type Standing = {
   marketId: string
   partyId: string
   epoch: string | null
@@ -39,11 +39,11 @@ type StandingsAt = {
   storeHead: StoreHead
   version: StoreVersion
   standings: readonly Standing[]
-  /** Whether there are more than {@link MOST_STANDINGS}; then none is given. */
+  /** Whether there are more than the most that were asked for; then none is given. */
   areTooMany: boolean
 } & Missing
 
-/** So many providers are given at most. */
+/** So many providers are given to a client at most. */
 export const MOST_STANDINGS = 5_000
 
 /** The latest two epochs; the last column is the height of the block in which each started. */
@@ -56,26 +56,35 @@ const READ_EPOCHS = `
 
 const IS_LIVE = `provisions.status in (${LIVE_STATUSES.join(', ')})`
 
-const IN_ORDER = `order by provisions.market_id, provisions.party_id limit ${MOST_STANDINGS + 1}`
+const IN_ORDER = 'order by provisions.market_id, provisions.party_id limit'
+
+const READ_OF_ALL = `
+  select distinct market_id, party_id from liquidity_provisions as provisions
+  where ${IS_LIVE} ${IN_ORDER} $1`
 
 const READ_OF_MARKET = `
   select distinct market_id, party_id from liquidity_provisions as provisions
-  where market_id = $1 and ${IS_LIVE} ${IN_ORDER}`
+  where market_id = $1 and ${IS_LIVE} ${IN_ORDER} $2`
 
 const READ_OF_BOTH = `
   select distinct market_id, party_id from liquidity_provisions as provisions
-  where market_id = $1 and party_id = $2 and ${IS_LIVE} ${IN_ORDER}`
+  where market_id = $1 and party_id = $2 and ${IS_LIVE} ${IN_ORDER} $3`
 
 /** The index of provisions begins with the market, of which there are few. */
 const READ_OF_PARTY = `
   select distinct provisions.market_id, provisions.party_id
   from markets cross join liquidity_provisions as provisions
-  where provisions.market_id = markets.market_id and provisions.party_id = $1 and ${IS_LIVE} ${IN_ORDER}`
+  where provisions.market_id = markets.market_id and provisions.party_id = $1 and ${IS_LIVE} ${IN_ORDER} $2`
 
-/** The SLA of the providers of a market or of a party, or both: some of them have none. */
-const READ_SLAS = (condition: string) => `
+const COUNT_ALL = `
+  select cast(count(*) as text) from (
+    select distinct market_id, party_id from liquidity_provisions as provisions where ${IS_LIVE}
+  ) as providers`
+
+/** The SLA of the requested providers: some of them have none. */
+const READ_SLAS = (conditions: readonly string[]) => `
   select market_id, party_id, sla from liquidity_providers
-  where ${condition} and ${liquidityProviders.storage.condition}`
+  where ${[...conditions, liquidityProviders.storage.condition].join(' and ')}`
 
 /** The time and mode of the market data from which a market's list of providers is. */
 const READ_LIST_DATA = `
@@ -92,8 +101,18 @@ const READ_OPENED = `
   select market_id, cast(max(end_timestamp) as text) from auctions
   where market_id = $1 and height >= $2 and opening_auction and leave group by market_id`
 
-/** Reads how providers stand in the running epoch; null in an empty store. */
-export function* readStandings(query: StandingQuery): Query<StandingsAt | null> {
+/** The number of providers with a live provision, each counted once for each market. */
+export function* countProviders(): Query<number> {
+  const [row] = yield { text: COUNT_ALL }
+  return Number(row![0])
+}
+
+/**
+ * Reads how providers stand in the running epoch; null in an empty store.
+ *
+ * @param most how many providers are given at most
+ */
+export function* readStandings(query: StandingQuery, most = MOST_STANDINGS): Query<StandingsAt | null> {
   const filled = yield* readFilledStore()
   if (filled === null) return null
   const { storeHead, version, coverage } = filled
@@ -106,8 +125,8 @@ export function* readStandings(query: StandingQuery): Query<StandingsAt | null> 
     { resource: 'auctions', start: since, end: null },
   ])
   const answer = { storeHead, version, missing: missing.missing, since: missing.since }
-  const { providers, slaRows } = yield* readProviders(query)
-  if (providers.length > MOST_STANDINGS) return { ...answer, standings: [], areTooMany: true }
+  const { providers, slaRows } = yield* readProviders(query, most)
+  if (providers.length > most) return { ...answer, standings: [], areTooMany: true }
   const slas = new Map(slaRows.map(([marketId, partyId, sla]) => [`${marketId} ${partyId}`, sla]))
   const markets = yield* readMarkets([...new Set(providers.map(([marketId]) => String(marketId)))], epoch)
   const standings = providers.map(([marketId, partyId]) => {
@@ -157,20 +176,27 @@ function runningEpoch([last, before]: readonly Row[]): RunningEpoch | null {
 }
 
 /** The live provisions, by market and party, each pair once, and the SLA of those that are listed by their market. */
-function* readProviders({
-  marketId,
-  partyId,
-}: StandingQuery): Query<{ providers: readonly Row[]; slaRows: readonly Row[] }> {
-  const values = [marketId, partyId].filter((id) => id !== null)
-  const [providers, condition] =
-    marketId === null
-      ? [READ_OF_PARTY, 'party_id = $1']
-      : partyId === null
-        ? [READ_OF_MARKET, 'market_id = $1']
-        : [READ_OF_BOTH, 'market_id = $1 and party_id = $2']
-  const rows = yield { text: providers, values }
-  if (rows.length > MOST_STANDINGS) return { providers: rows, slaRows: [] }
-  return { providers: rows, slaRows: yield { text: READ_SLAS(condition), values } }
+function* readProviders(
+  query: StandingQuery,
+  most: number,
+): Query<{ providers: readonly Row[]; slaRows: readonly Row[] }> {
+  const values = [query.marketId, query.partyId].filter((id) => id !== null)
+  const { text, conditions } = providersStatement(query)
+  const rows = yield { text, values: [...values, BigInt(most + 1)] }
+  if (rows.length > most) return { providers: rows, slaRows: [] }
+  return { providers: rows, slaRows: yield { text: READ_SLAS(conditions), values } }
+}
+
+/** The statement that reads the requested providers, whose last value is a limit, and the same request as conditions. */
+function providersStatement({ marketId, partyId }: StandingQuery): {
+  text: string
+  conditions: readonly string[]
+} {
+  if (marketId !== null && partyId !== null)
+    return { text: READ_OF_BOTH, conditions: ['market_id = $1', 'party_id = $2'] }
+  if (marketId !== null) return { text: READ_OF_MARKET, conditions: ['market_id = $1'] }
+  if (partyId !== null) return { text: READ_OF_PARTY, conditions: ['party_id = $1'] }
+  return { text: READ_OF_ALL, conditions: [] }
 }
 
 /** What a market's latest data and terms say; null if it is not known. */

@@ -39,6 +39,9 @@ type CachedSummaries = Summaries & {
   lastGap: bigint | null
 }
 
+/** The summaries of all markets in one snapshot. */
+type AllSummaries = { storeHead: StoreHead; version: StoreVersion; rows: readonly Row[] }
+
 /** Summaries that differ from those of the previous answer, and the name of this answer. */
 export type ChangedSummaries = { rows: Row[]; name: string }
 
@@ -60,6 +63,17 @@ export class MarketSummaries {
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
     const rows = yield* this.#refreshed(cached, state, storeHead, ids)
     return { ...none, rows: ids.map((marketId) => rows.get(marketId)!), more, hasRowsAtOrBefore }
+  }
+
+  /** The summaries of all markets, by id; null while the store has no block. */
+  *all(): Query<AllSummaries | null> {
+    const cached = this.#cached
+    const state = yield* readFreshness(cached?.version ?? null)
+    const { storeHead, version } = state
+    if (storeHead === null) return null
+    const ids = yield* readAllMarkets()
+    const rows = yield* this.#refreshed(cached, state, storeHead, ids)
+    return { storeHead, version, rows: ids.map((id) => rows.get(id)!) }
   }
 
   /**
