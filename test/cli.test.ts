@@ -125,6 +125,7 @@ describe('the command line', () => {
   test('wrong values in the environment are reported by the names of their variables', async (t) => {
     for (const [env, message] of [
       [{ LYRA_PORT: 'x' }, 'LYRA_PORT'],
+      [{ LYRA_MARKET_METRICS: '2' }, 'LYRA_MARKET_METRICS must be true or false, not "2"'],
       [{ LYRA_STRICT: 'maybe' }, 'LYRA_STRICT must be true or false, not "maybe"'],
     ] as [Record<string, string>, string][])
       await assertFails(t, 'serve', message, 2, { cwd: temporaryFolder(t), env })

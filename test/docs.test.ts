@@ -114,7 +114,11 @@ async function runBlocks(
 test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const store = await storeOfBytes(t, sqlite, WEEK)
   const eventLog = join(temporaryFolder(t), 'log')
-  const { base } = await startLive(t, await storeOf(t, sqlite, MONTH), eventLog, ['--grpc', '127.0.0.1:0'])
+  const { base } = await startLive(t, await storeOf(t, sqlite, MONTH), eventLog, [
+    '--grpc',
+    '127.0.0.1:0',
+    '--market-metrics',
+  ])
   const sample: Sample = { base, store }
 
   const running: Promise<void>[] = []
@@ -161,10 +165,11 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
     }
   }
 
-  run('the dashboard and the alerts use metrics that the service has', async () => {
-    const { text } = await send(sample.base, '/metrics')
+  run('the dashboards and the alerts use metrics that the service has', async () => {
+    const texts = ['/metrics', '/metrics/markets'].map(async (path) => (await send(sample.base, path)).text)
+    const text = (await Promise.all(texts)).join('')
     const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))
-    for (const file of ['grafana/lyra.json', 'prometheus/alerts.yml', 'prometheus/alerts.test.yml']) {
+    for (const file of globSync('{grafana,prometheus}/*', { cwd: join(ROOT, 'deploy') })) {
       const used = readFileSync(join(ROOT, 'deploy', file), 'utf8').match(
         /\b(?:lyra|process|nodejs)_[a-z0-9_]+/g,
       )
@@ -176,7 +181,9 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
     const monitor = PAGES.find(({ path }) => path === 'docs/monitor.md')!.text
     const described = new Set([...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name))
     for (const name of known) assert.ok(described.has(name), `${name} has no description`)
-    const alerts = readFileSync(join(ROOT, 'deploy/prometheus/alerts.yml'), 'utf8')
+    const alerts = ['alerts.yml', 'markets.yml']
+      .map((name) => readFileSync(join(ROOT, 'deploy/prometheus', name), 'utf8'))
+      .join('')
     for (const [, name] of alerts.matchAll(/- alert: (\w+)/g)) {
       const anchor = name!.toLowerCase()
       const row = `| \`${name}\` | <a id="${anchor}"></a>`

@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { RESOURCES } from '#core/resources/resources'
 import { CONNECTION_FAULTS } from '#service/live/connection-faults'
-import { metricsOf } from './fixtures/http.ts'
+import { metricsOf, send } from './fixtures/http.ts'
+import { createLiveStore } from './fixtures/live-store.ts'
 import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { runSql, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -14,7 +15,10 @@ const MONITOR_PAGE = readFileSync(join(import.meta.dirname, '../docs/monitor.md'
 
 for (const kind of STORE_KINDS) {
   test(`every known label is 0 from the start (${kind.name})`, async (t) => {
-    const text = await metricsOf(await serve(t, kind.create(t)))
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [])
+    const base = await serve(t, store, { marketMetrics: true })
+    const text = `${await metricsOf(base)}${(await send(base, '/metrics/markets')).text}`
     for (const reason of LEFT_OUT_REASONS) {
       assert.ok(text.includes(`lyra_events_left_out_total{reason="${reason}"} 0\n`), reason)
     }

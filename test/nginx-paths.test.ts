@@ -78,7 +78,7 @@ test('the example for nginx gives Lyra every path of its own, and all others, wi
     return response.statusCode === 200 ? await text(response) : response.statusCode
   }
   const { paths } = openApiDocument('0') as { paths: Record<string, object> }
-  const described = Object.keys(paths).filter((path) => path !== '/metrics')
+  const described = Object.keys(paths).filter((path) => !path.startsWith('/metrics'))
   const files = described
     .filter((path) => path.startsWith('/api/v2/export/'))
     .flatMap((path) => EXPORT_FORMATS.map((format) => `${path}.${format}`))
@@ -97,7 +97,7 @@ test('the example for nginx gives Lyra every path of its own, and all others, wi
     '/transaction',
   ]
   for (const path of [...others, ...streams]) assert.equal(await answerTo(path), 'data node', path)
-  assert.equal(await answerTo('/metrics'), 403)
+  for (const path of ['/metrics', '/metrics/markets']) assert.equal(await answerTo(path), 403, path)
   const byTls = { port: tlsPort, path: '/health', host: '127.0.0.1', rejectUnauthorized: false, agent: false }
   const [safely] = (await once(getByTls(byTls), 'response')) as [IncomingMessage]
   assert.equal(await text(safely), 'lyra')

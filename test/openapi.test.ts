@@ -518,7 +518,11 @@ describe('The document as OpenAPI 3.0', () => {
     let answers = 0
     const nulls = new Set<string>()
     for (const [path, { get }] of Object.entries(older.paths)) {
-      if (path.startsWith('/api/v2/stream') || path.startsWith('/api/v2/export') || path === '/metrics')
+      if (
+        path.startsWith('/api/v2/stream') ||
+        path.startsWith('/api/v2/export') ||
+        path.startsWith('/metrics')
+      )
         continue
       for (const { node } of edges) {
         const id = String(node.marketId)

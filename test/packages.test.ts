@@ -146,6 +146,8 @@ describe('the packages of npm run packages', () => {
       'deploy/lyra.service',
       'deploy/lyra-receive.service',
       'deploy/prometheus/alerts.yml',
+      'deploy/prometheus/markets.yml',
+      'deploy/grafana/markets.json',
     ])
       assert.ok(existsSync(join(folder, path)), path)
     const bill = JSON.parse(read('sbom.cdx.json')) as {
