@@ -177,16 +177,20 @@ function typedValue(type: unknown, text: string): unknown {
 describe('The OpenAPI document', () => {
   test('is valid OpenAPI 3.1, and passes the linter of Redocly', () => assertValidOpenApi(document, '3.1'))
 
-  test("describes every path except those of the explorer's files", async (t) => {
-    const pages = [EXPLORER_PATH, REFERENCE_PATH, ASSETS_PATH]
-    const paths = await routedPaths(t, join(temporaryFolder(t), 'lyra.db'))
-    // An address that ends in a format is described with the one that takes it as a parameter.
-    const isEnding = (path: string) => /^\/api\/v2\/export\/.*\./.test(path)
-    const names = paths
-      .filter((path) => !pages.includes(path) && !isEnding(path))
-      .map((path) => path.replace(/:(\w+)/, '{$1}'))
-    assert.deepEqual(Object.keys(document.paths).sort(), names.sort())
-  })
+  for (const hasMarkets of [false, true])
+    test(`describes every path except those of the explorer's files, ${hasMarkets ? 'with' : 'without'} metrics of markets`, async (t) => {
+      const described = openApiDocument('1.2.3', { hasMarketMetrics: hasMarkets }) as Document
+      const pages = [EXPLORER_PATH, REFERENCE_PATH, ASSETS_PATH]
+      const paths = await routedPaths(t, join(temporaryFolder(t), 'lyra.db'), { marketMetrics: hasMarkets })
+      // An address that ends in a format is described with the one that takes it as a parameter.
+      const isEnding = (path: string) => /^\/api\/v2\/export\/.*\./.test(path)
+      const names = paths
+        .filter((path) => !pages.includes(path) && !isEnding(path))
+        .map((path) => path.replace(/:(\w+)/, '{$1}'))
+      assert.deepEqual(Object.keys(described.paths).sort(), names.sort())
+      assert.equal(names.includes('/metrics/markets'), hasMarkets)
+      await assertValidOpenApi(described, '3.1')
+    })
 
   test('names the unit of every amount, which is no whole unit of the asset, and the limits that hold', () => {
     const text = JSON.stringify(document)
@@ -518,11 +522,7 @@ describe('The document as OpenAPI 3.0', () => {
     let answers = 0
     const nulls = new Set<string>()
     for (const [path, { get }] of Object.entries(older.paths)) {
-      if (
-        path.startsWith('/api/v2/stream') ||
-        path.startsWith('/api/v2/export') ||
-        path.startsWith('/metrics')
-      )
+      if (path.startsWith('/api/v2/stream') || path.startsWith('/api/v2/export') || path === '/metrics')
         continue
       for (const { node } of edges) {
         const id = String(node.marketId)

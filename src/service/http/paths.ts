@@ -8,6 +8,9 @@ export const DOCUMENT_30_PATH = '/openapi-3.0.json'
 export const INFO_PATH = '/api/v2/info'
 export const TIME_PATH = '/api/v2/vega/time'
 
+/** Figures of markets for Prometheus. */
+export const MARKET_METRICS_PATH = '/metrics/markets'
+
 /** The stream of a resource's new rows. */
 export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`

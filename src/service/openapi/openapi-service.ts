@@ -1,9 +1,9 @@
 import type { StateReport, UnreadyReason } from '../health/readiness.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
-import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../http/paths.ts'
-import { marketMetricsQuestion } from '../questions/market-metrics.ts'
+import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, MARKET_METRICS_PATH, TIME_PATH } from '../http/paths.ts'
+import { MARKET_METRICS } from '../questions/market-metrics.ts'
 import { listOf, named, nullable, objectOf, reference, valueSchema } from '../questions/node-schemas.ts'
-import type { JsonSchema, Report } from '../questions/question.ts'
+import type { JsonSchema } from '../questions/question.ts'
 import {
   COMMON_HEADERS,
   headersOf,
@@ -24,8 +24,6 @@ const REASONS: Record<UnreadyReason['reason'], string> = {
   starting: 'the service has begun to start',
   'receiver silent': 'nothing is heard of a receiver whose event log is followed',
 }
-
-const MARKET_METRICS = marketMetricsQuestion()
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])
 
@@ -180,8 +178,8 @@ const REFUSALS = {
 
 /** The paths that report on the service and describe its API. */
 export const SERVICE_OPERATIONS = {
-  [INFO_PATH]: nodeOperation('getInfo', 'Get the version of the service', INFO),
-  [TIME_PATH]: nodeOperation('getVegaTime', 'Get the time of the last block', TIME_BODY),
+  [INFO_PATH]: storeOperation('getInfo', 'Get the version of the service', INFO),
+  [TIME_PATH]: storeOperation('getVegaTime', 'Get the time of the last block', TIME_BODY),
   '/health': serviceOperation('getHealth', 'Check whether the process is running', {
     200: describedAnswer('The process is running.', named('Health', objectOf({ status: STATUS('ok') }))),
     ...REFUSALS,
@@ -195,21 +193,18 @@ export const SERVICE_OPERATIONS = {
     200: describedAnswer('The metrics.', TEXT, 'text/plain'),
     ...REFUSALS,
   }),
-  [MARKET_METRICS.path]: marketMetricsOperation(),
   [DOCUMENT_PATH]: documentOperation('getOpenApi', 'Get this document'),
   [DOCUMENT_30_PATH]: documentOperation('getOpenApi30', 'Get this document as OpenAPI 3.0'),
 }
 
-/** An answer of the same headers as other questions have. */
-function marketMetricsOperation(): object {
-  const { operationId, summary, body } = MARKET_METRICS.description as Report
-  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
-  const description = 'The service has it only if it was started with `--market-metrics`.'
-  return operation({ operationId, summary, description, tags: ['service'] }, [], {
-    200: { description: 'The gauges.', headers, content: { 'text/plain': { schema: body } } },
-    304: { description: 'Not modified.', headers },
-    ...REPORT_REFUSALS,
-  })
+/** The metrics of markets, by path, for a service that has them. */
+export const MARKET_METRICS_OPERATION = {
+  [MARKET_METRICS_PATH]: storeOperation(
+    MARKET_METRICS.operationId,
+    MARKET_METRICS.summary,
+    MARKET_METRICS.body,
+    'text/plain',
+  ),
 }
 
 function documentOperation(operationId: string, summary: string): object {
@@ -224,11 +219,11 @@ function serviceOperation(operationId: string, summary: string, responses: objec
   return operation({ operationId, summary, tags: ['service'] }, [], responses)
 }
 
-/** An operation that data nodes also have. */
-function nodeOperation(operationId: string, summary: string, schema: JsonSchema): object {
+/** An operation whose answer has the headers of a list. */
+function storeOperation(operationId: string, summary: string, schema: JsonSchema, type = JSON_TYPE): object {
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   return operation({ operationId, summary, tags: ['service'] }, [], {
-    200: { description: 'The answer.', headers, content: { [JSON_TYPE]: { schema } } },
+    200: { description: 'The answer.', headers, content: { [type]: { schema } } },
     304: { description: 'Not modified.', headers },
     ...REPORT_REFUSALS,
   })

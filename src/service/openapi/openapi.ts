@@ -8,7 +8,7 @@ import { withComponents } from './components.ts'
 import { ANSWER_HEADERS, ERROR_NAME, ERROR_SCHEMA } from './openapi-answers.ts'
 import { exportOperation } from './openapi-exports.ts'
 import { SHARED_PARAMETERS } from './openapi-parameters.ts'
-import { SERVICE_OPERATIONS } from './openapi-service.ts'
+import { MARKET_METRICS_OPERATION, SERVICE_OPERATIONS } from './openapi-service.ts'
 import { streamOperation, summaryStreamOperation } from './openapi-streams.ts'
 import { questionOperation } from './question-operation.ts'
 
@@ -16,8 +16,12 @@ const DESCRIPTION = `Funding, liquidity and checkpoint data of a Vega network: $
 
 Parameter names may be in camel case or snake case (\`pagination.newest_first\`). An unknown parameter is an error, but for the lists that Vega data nodes have, which ignore it; a known one may be given only once. 64-bit integers are strings. HEAD returns the headers of GET without the body; OPTIONS lists the methods.`
 
-/** The OpenAPI 3.1 document of the service, generated from the descriptions with which requests are checked. */
-export function openApiDocument(version: string): object {
+/**
+ * The OpenAPI 3.1 document of the service, generated from the descriptions with which requests are checked.
+ *
+ * @param options.hasMarketMetrics whether the service has the metrics of markets
+ */
+export function openApiDocument(version: string, { hasMarketMetrics = false } = {}): object {
   return withComponents({
     openapi: '3.1.0',
     info: {
@@ -43,6 +47,7 @@ export function openApiDocument(version: string): object {
       [streamPath(marketSummaries)]: summaryStreamOperation(),
       ...Object.fromEntries(RESOURCES.map((list) => [exportPath(list), exportOperation(list)])),
       ...SERVICE_OPERATIONS,
+      ...(hasMarketMetrics ? MARKET_METRICS_OPERATION : {}),
     },
     components: {
       parameters: SHARED_PARAMETERS,

@@ -10,8 +10,9 @@ import type { MarketSummaries } from '#core/store/queries/summaries/market-summa
 import type { Query } from '#core/store/queries-protocol'
 import { type Gauge, gaugesText, labelsText, PROMETHEUS_TYPE } from '../formats/prometheus-text.ts'
 import { LIMITS } from '../http/limits.ts'
+import { MARKET_METRICS_PATH } from '../http/paths.ts'
 import { summariesOf } from './market-summaries.ts'
-import { type Question, type RenderedBody, renderedBody } from './question.ts'
+import { type Question, type RenderedBody, type Report, renderedBody } from './question.ts'
 
 /** What gauges of markets need of a summary's node. */
 type Summary = {
@@ -90,6 +91,13 @@ const OF_PROVIDERS: readonly Measured<Standing>[] = [
 
 const HELP_OF_DROPPED = 'Liquidity providers whose series are left out, because all series would be too many.'
 
+/** The description of the answer, which is text. */
+export const MARKET_METRICS: Report = {
+  operationId: 'getMarketMetrics',
+  summary: 'Get figures of markets and liquidity providers in Prometheus text format',
+  body: { type: 'string' },
+}
+
 /** What limits the answer; it has no parameters. */
 type CheckedMetrics = { mostSeries: number }
 
@@ -102,7 +110,7 @@ type CheckedMetrics = { mostSeries: number }
  */
 export function marketMetricsQuestion(mostSeries = LIMITS.marketSeries): Question<CheckedMetrics> {
   return {
-    path: '/metrics/markets',
+    path: MARKET_METRICS_PATH,
     parameters: [],
     check: () => ({ mostSeries }),
     render: (checked, { reader }) => {
@@ -111,11 +119,7 @@ export function marketMetricsQuestion(mostSeries = LIMITS.marketSeries): Questio
     },
     workload: () => ({ queue: 'report' }),
     sourceOf: () => 'the next commit',
-    description: {
-      operationId: 'getMarketMetrics',
-      summary: 'Get figures of markets and liquidity providers in Prometheus text format',
-      body: { type: 'string' },
-    },
+    description: MARKET_METRICS,
   }
 }
 

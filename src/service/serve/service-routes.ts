@@ -19,6 +19,8 @@ type ServiceRoutesOptions = {
   ingestion: IngestionState
   metrics: Metrics
   version: string
+  /** Whether the service has the metrics of markets. */
+  marketMetrics: boolean
   storeName: string | undefined
   /** What answers have found out about the store. */
   health: StoreHealth
@@ -30,8 +32,9 @@ const NOT_STORED = { 'cache-control': 'no-store' }
 
 /** The routes that report on the service and describe its API. */
 export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
-  const { reader, ingestion, metrics, version, storeName, health, clusterFaults, logger } = options
-  const document = () => openApiDocument(version)
+  const { reader, ingestion, metrics, version, storeName, health, clusterFaults, logger, marketMetrics } =
+    options
+  const document = () => openApiDocument(version, { hasMarketMetrics: marketMetrics })
   /** Why the store could not be read at the last request of `/ready`; null if it could. */
   let lastFault: string | null = null
   // Collecting them counts open files and handles, and clients can open many.
