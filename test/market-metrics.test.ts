@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
+import { textOfDecimal } from '#core/domain/decimal'
+import { nextPayment, pricePremium } from '#core/domain/market-figures'
 import type { InstrumentEvent } from '#core/events/event'
 import { PROMETHEUS_TYPE } from '#service/formats/prometheus-text'
 import { createLyraClient, type MarketSummary, type ProviderStanding } from '../client/src/index.ts'
@@ -175,6 +177,41 @@ const richMarket = (marketId: string, code: string) => [
   pointAt(1, { marketId, source: 1 }),
   pointAt(1, { marketId }),
 ]
+
+test('The next payment is the first time of the schedule after the last block', () => {
+  const cases: [initial: string | null, every: string, after: bigint, due: bigint | null][] = [
+    [null, '8', 0n, null],
+    ['100', '8', 0n, 100n],
+    ['100', '8', 99n, 100n],
+    ['100', '8', 100n, 108n],
+    ['100', '8', 107n, 108n],
+    ['100', '8', 108n, 116n],
+    ['-10', '8', -12n, -10n],
+    ['-10', '8', -10n, -2n],
+    [`${2n ** 63n - 1n}`, '1', 2n ** 63n - 1n, 2n ** 63n],
+  ]
+  for (const [initial, every, after, due] of cases)
+    assert.equal(nextPayment({ initial, every }, after), due, `${initial} ${every} ${after}`)
+  assert.equal(nextPayment(null, 0n), null)
+})
+
+test('The premium is the internal price divided by the external one, minus 1', () => {
+  const cases: [internal: string, external: string, premium: string | null][] = [
+    ['101', '100', '0.01'],
+    ['99', '100', '-0.01'],
+    ['-1', '2', '-1.5'],
+    ['1e3', '1.0', '999'],
+    ['1', '3', '-0.6666666666666667'],
+    ['0', '5', '-1'],
+    ['5', '0', null],
+    ['5', '1e999', null],
+    ['', '5', null],
+  ]
+  for (const [internal, external, premium] of cases) {
+    const value = pricePremium(internal, external)
+    assert.equal(value === null ? null : textOfDecimal(value), premium, `${internal} ${external}`)
+  }
+})
 
 describeOn(STORE_KINDS, 'the metrics of markets', (kind) => {
   for (const [name, path] of [
