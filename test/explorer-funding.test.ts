@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketSummary } from 'lyra-client'
+import { nextPayment } from '#core/domain/market-figures'
 import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { approximate } from '../web/src/figures/decimal.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
@@ -15,7 +16,6 @@ import {
   titleOf,
 } from '../web/src/funding/reading.ts'
 import type { ReadoutProps } from '../web/src/funding/readout.tsx'
-import { nextPayment } from '../web/src/periods/next-payment.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'

@@ -111,7 +111,7 @@ describe("the explorer's table of markets", () => {
     const [row] = rowsOf(tableOf(summaries))
     assert.deepEqual(
       ['paid', 'price', 'premium'].map((name) => figureOf(row!, name)!.value),
-      ['-0.0358598172447733', '29568.13', '-0.001962924270'],
+      ['-0.0358598172447733', '29568.13', '-0.0019629242701517'],
     )
     assert.ok(row!.includes(`href="/?view=providers&amp;market=${BTC}">3</a>`))
     assert.ok(row!.includes(`href="/?view=funding&amp;market=${BTC}"><span class="market-code">`))

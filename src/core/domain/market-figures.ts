@@ -7,7 +7,7 @@ type FundingSchedule = { initial: string | null; every: string }
  * When the next funding payment of a market is due after a time, Unix nanoseconds. Null without a schedule, or without its
  * beginning.
  */
-export function nextPayment(schedule: FundingSchedule | null, after: bigint): bigint | null {
+export function nextPayment(schedule: FundingSchedule | null | undefined, after: bigint): bigint | null {
   if (schedule?.initial == null) return null
   const [initial, every] = [BigInt(schedule.initial), BigInt(schedule.every)]
   return initial > after ? initial : initial + ((after - initial) / every + 1n) * every

@@ -1,7 +1,7 @@
 import type { Instrument, MarketData, MarketSummary } from 'lyra-client'
-import { type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
+import { nextPayment, pricePremium } from '../../../src/core/domain/market-figures.ts'
+import { type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { type Sorting, sortRows } from '../parts/sorting.ts'
-import { nextPayment } from '../periods/next-payment.ts'
 import { lengthOf, RATE_SPANS, rateFor, readPeriod } from '../periods/period.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
@@ -113,16 +113,10 @@ export function nextPaymentOf(summary: MarketSummary, after: bigint): bigint | n
   return nextPayment(summary.instrument?.funding?.schedule, after)
 }
 
-/** Decimal places of a premium. */
-const PREMIUM_PLACES = 12
-
-/** The price premium: last internal price divided by last external price, minus 1; null if one is missing. */
+/** The price premium by the last prices; null if one is missing. */
 export function pricePremiumOf({ lastExternalPoint, lastInternalPoint }: MarketSummary): Decimal | null {
-  const [external, internal] = [lastExternalPoint, lastInternalPoint].map((point) =>
-    point === null ? null : parseDecimal(point.price),
-  )
-  if (external == null || internal == null) return null
-  return ratio(subtract(internal, external), external, 0, PREMIUM_PLACES)
+  if (lastExternalPoint === null || lastInternalPoint === null) return null
+  return pricePremium(lastInternalPoint.price, lastExternalPoint.price)
 }
 
 /** What markets are sorted by. */
