@@ -279,7 +279,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
           </p>
         )}
         {data !== null && <ChartNotes data={data} range={range} why={why} byDay={byDay} />}
-        <Request url={seriesUrl} csv={`${seriesUrl}&format=csv`} />
+        <Request url={seriesUrl} csv={`${seriesUrl}&format=csv`} marketId={marketId} />
         {days.data === null && days.error !== null && <Failure error={days.error} onRetry={days.reload} />}
       </section>
       <PeriodsTable

@@ -23,12 +23,12 @@ export function PartyView() {
         whole
         onPick={(id) => setParams({ party: id, ...FIRST_PAGES })}
       />
-      {party !== null && party !== NETWORK && PARTY_ID.test(party) && (
-        <KeepParty key={party} partyId={party} />
-      )}
       <span class="bar-actions">
         <CopyLink />
       </span>
+      {party !== null && party !== NETWORK && PARTY_ID.test(party) && (
+        <KeepParty key={party} partyId={party} />
+      )}
     </div>
   )
   const before = beforeCoverage('the party', bar)
