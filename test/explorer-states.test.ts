@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { Coverage, Readiness } from 'lyra-client'
 import { LyraApiError } from '../client/src/index.ts'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
@@ -201,6 +202,10 @@ describe('the views of the explorer', () => {
     readiness.value = notReady('empty store', '', "it's.db")
     noteCoverage(null, 0)
     const word = `'it'\\''s.db'`
+    // Its code is loaded once it is shown.
+    render(VIEWS[0]!, {})
+    await import('../web/src/parts/greeting.tsx')
+    await setImmediate()
     for (const View of VIEWS) {
       const html = render(View, {})
       const text = textOf(html)

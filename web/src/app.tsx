@@ -3,7 +3,7 @@ import { type View, view } from './location.ts'
 import { type Lazy, lazy } from './parts/lazy.tsx'
 import { ConnectionBanner } from './shell/connection-banner.tsx'
 import { Header } from './shell/header.tsx'
-import { watches } from './watches/watches.ts'
+import { hasWatches } from './watches/has-watches.ts'
 
 const TITLES: Record<View, string> = {
   markets: 'Markets',
@@ -59,7 +59,7 @@ export function App() {
       </a>
       <Header />
       <ConnectionBanner />
-      {watches.value.length > 0 && <Notifier />}
+      {hasWatches.value && <Notifier />}
       <main id="main" ref={main} tabIndex={-1}>
         {/* The tab above names the view; the heading is for navigation by headings. */}
         <h1 class="visually-hidden">{TITLES[shown]}</h1>

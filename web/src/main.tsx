@@ -1,7 +1,6 @@
 import { render } from 'preact'
 import { App, loadViews } from './app.tsx'
 import { askForFirstView } from './first-requests.ts'
-import { copyExactly } from './service/copy-exactly.ts'
 import { watchCoverage } from './service/coverage.ts'
 import { watchInstruments } from './service/instruments.ts'
 import 'uplot/dist/uPlot.min.css'
@@ -16,5 +15,6 @@ loadViews()
 watchCoverage()
 askForFirstView()
 watchInstruments()
-copyExactly()
 render(<App />, document.getElementById('app')!)
+// Nothing is copied before there is something to see.
+setTimeout(async () => (await import('./service/copy-exactly.ts')).copyExactly())

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { view } from '../location.ts'
 import { CopyButton } from './copy-button.tsx'
-import { askReadable } from './readable-csv.ts'
 import { saveBlob, saveText } from './save-text.ts'
 
 export type RequestProps = {
@@ -62,6 +61,7 @@ function ReadableCsv({ url, marketId }: { url: string; marketId: string | null }
   const save = async () => {
     setState('busy')
     try {
+      const { askReadable } = await import('./readable-csv.ts')
       const { blob, name } = await askReadable(url, marketId)
       saveBlob(blob, name)
       setState('ready')

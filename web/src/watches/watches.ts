@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { hasWatches, WATCHES_KEY } from './has-watches.ts'
 
 /** What the reader wants to be notified of, in this browser and while a tab is open. */
 export type Watch = {
@@ -12,8 +13,6 @@ export type Watch = {
   /** How it was when it was last seen, so that each change is told once; empty before. */
   seen: string
 }
-
-const KEY = 'lyra-watches'
 
 /** More cannot be told apart, and each provider is asked for. */
 export const MOST_WATCHES = 20
@@ -45,9 +44,10 @@ export function noteSeen(seen: ReadonlyMap<string, string>): void {
 
 effect(() => {
   const kept = watches.value
+  hasWatches.value = kept.length > 0
   try {
-    if (kept.length === 0) localStorage.removeItem(KEY)
-    else localStorage.setItem(KEY, JSON.stringify(kept))
+    if (kept.length === 0) localStorage.removeItem(WATCHES_KEY)
+    else localStorage.setItem(WATCHES_KEY, JSON.stringify(kept))
   } catch {
     // Without storage they last as long as the page.
   }
@@ -55,12 +55,12 @@ effect(() => {
 
 // Another tab of this browser has changed them, or has told of one.
 addEventListener('storage', ({ key }) => {
-  if (key === KEY || key === null) watches.value = stored()
+  if (key === WATCHES_KEY || key === null) watches.value = stored()
 })
 
 function stored(): readonly Watch[] {
   try {
-    return readWatches(localStorage.getItem(KEY))
+    return readWatches(localStorage.getItem(WATCHES_KEY))
   } catch {
     return []
   }
