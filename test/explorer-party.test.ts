@@ -450,6 +450,28 @@ describe('the view of a party', () => {
     assertSays(textOf(render(PartyView, {})), "abc is not a party's id: it has 64 hex digits")
   })
 
+  explorerTest('says when something is due on the clocks of the reader, too', async ({ openAt }) => {
+    const base = await serveFile(STORE_KINDS[0]!, MONTH)
+    for (const [timezoneId, said] of [
+      ['Asia/Kolkata', '00:00 UTC\n2024-10-02\n05:30 here'],
+      ['America/New_York', '00:00 UTC\n2024-10-02\n2024-10-01 20:00 here'],
+      ['UTC', '00:00 UTC\n2024-10-02'],
+    ]) {
+      const page = await openAt(base, { timezoneId: timezoneId! })
+      await page.goto('/')
+      const due = page.locator('table.markets [data-figure="due"]').first()
+      await eventuallyIs(() => due.innerText(), said!)
+      await page.setViewportSize({ width: 390, height: 800 })
+      await assertFits(page, timezoneId!)
+      await page.goto(`/?view=party&party=${TRADER}&span=7d`)
+      const time = page.locator('table tbody th[title$=" ns"]').first()
+      await eventuallyIs(
+        async () => /here/.test((await time.getAttribute('title')) ?? ''),
+        timezoneId !== 'UTC',
+      )
+    }
+  })
+
   explorerTest('keeps parties by name in the browser, which begins with them', async ({ openAt }) => {
     // A browser of its own: what it keeps is not for the other tests.
     const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH), {})

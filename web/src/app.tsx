@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { formatLocal } from './figures/format-time.ts'
 import { type View, view } from './location.ts'
 import { type Lazy, lazy } from './parts/lazy.tsx'
 import { ConnectionBanner } from './shell/connection-banner.tsx'
@@ -71,7 +72,8 @@ export function App() {
           over a figure to see the exact number, which is also what is copied, in the same unit.
         </span>
         <span>
-          Times are UTC. <a href="/docs">API reference</a>
+          Times are UTC{formatLocal(BigInt(Date.now()) * 1_000_000n) !== null && ', and those of your clocks where it says “here”'}.{' '}
+          <a href="/docs">API reference</a>
         </span>
       </footer>
     </>

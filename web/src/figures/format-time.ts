@@ -24,6 +24,18 @@ export const formatMinute = (timestamp: string | bigint): string => formatTime(t
 /** `2024-09-14` */
 export const formatDay = (timestamp: string | bigint): string => formatTime(timestamp).slice(0, 10)
 
+/**
+ * A time as the reader's clocks show it, with the date if that is another one than in UTC: `05:30`, `2024-10-02 05:30`. Null where
+ * clocks show UTC.
+ */
+export function formatLocal(timestamp: string | bigint): string | null {
+  const date = new Date(Number(BigInt(timestamp) / 1_000_000n))
+  const minutes = date.getTimezoneOffset()
+  if (minutes === 0 || Number.isNaN(minutes)) return null
+  const local = formatMinute(BigInt(timestamp) - BigInt(minutes) * 60n * SECOND)
+  return local.slice(0, 10) === formatDay(timestamp) ? local.slice(11) : local
+}
+
 const UNITS: [name: string, ns: bigint][] = [
   ['y', 365n * 86_400n * SECOND],
   ['d', 86_400n * SECOND],

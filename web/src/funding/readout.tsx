@@ -1,7 +1,7 @@
 import { formatAmount, formatAmountWithUnit, type Unit } from '../figures/amount.ts'
 import { type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { formatBasisPoints, formatRate, groupDigits } from '../figures/format-figure.ts'
-import { formatDay, formatTime } from '../figures/format-time.ts'
+import { formatDay, formatLocal, formatTime } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../periods/period.ts'
 import { type Day, dayAt, midnightBefore } from './days.ts'
@@ -37,6 +37,7 @@ export function Readout({ reading, pointed, bars, days, cumulative, unit, places
         <span class="figure-value time-value">
           {moment === null ? '–' : `${formatTime(moment.start)} UTC`}
         </span>
+        {moment !== null && <LocalTime time={moment.start} />}
         <span class="figure-more" data-figure="period">
           {days !== null && reading !== null && <DaySum days={days} time={reading.time} bars={bars} />}
           {days === null && period === null && whyNoPeriod(reading)}
@@ -98,6 +99,12 @@ export function Readout({ reading, pointed, bars, days, cumulative, unit, places
       </div>
     </div>
   )
+}
+
+/** A time on the reader's clocks, unless these show UTC. */
+function LocalTime({ time }: { time: bigint }) {
+  const local = formatLocal(time)
+  return local === null ? null : <span class="figure-more">{local} here</span>
 }
 
 /** The payments of the day of a time. */

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { formatAge, formatDay, formatMinute } from '../figures/format-time.ts'
+import { formatAge, formatDay, formatLocal, formatMinute } from '../figures/format-time.ts'
 import { freshness, isBehind, isCurrent, isOutdated } from '../service/freshness.ts'
 import { now } from './clock.ts'
 
 export type DueTimeProps = { due: bigint; last: bigint; children?: ComponentChildren }
 
 /**
- * When something is due: the time and the date; while blocks arrive also how long that is from now, and on the day of the last
+ * When something is due: the time and the date, and the time on the reader's clocks unless these show UTC; while blocks arrive also how long that is from now, and on the day of the last
  * block no date. If the service is behind or does not answer, it may be over: grey; of one that is behind, also how long.
  *
  * @param last the time of the last block
@@ -18,6 +18,7 @@ export function DueTime({ due, last, children }: DueTimeProps) {
   const text = formatMinute(due)
   const isToday = isCurrent.value && text.startsWith(formatDay(last))
   const late = BigInt(now.value) * 1_000_000n - due
+  const local = formatLocal(due)
   const left = due > from ? `in ${formatAge(due - from)}` : 'with the next block'
   return (
     <span class={isOutdated.value ? 'stale' : undefined} data-figure="due">
@@ -25,6 +26,7 @@ export function DueTime({ due, last, children }: DueTimeProps) {
         {text.slice(11)} UTC
       </time>
       {!isToday && <span class="under">{text.slice(0, 10)}</span>}
+      {local !== null && <span class="under">{local} here</span>}
       {isCurrent.value && <span class="under">{left}</span>}
       {isBehind.value && late > 0n && <span class="under">overdue by {formatAge(late)}</span>}
       {children}

@@ -2,7 +2,7 @@ import type { FundingPayment, LyraClient, Page, PageOptions, StatementRow } from
 import { placesOf } from '../figures/amount.ts'
 import { writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatSecond } from '../figures/format-time.ts'
+import { formatLocal, formatSecond } from '../figures/format-time.ts'
 import { Rate } from '../funding/now-figures.tsx'
 import { BrokenTime } from '../funding/points-table.tsx'
 import { subjectOf, type ViewRange } from '../funding/view-range.ts'
@@ -105,6 +105,12 @@ const STYLE = { places: 2, signed: true }
 const NO_SIZE =
   'Not known: others could not pay everything, a step of the position pays less than two of the smallest unit, or period or market are not stored'
 
+/** On hover: the time on the reader's clocks, unless these show UTC, and the exact one. */
+function titleOf(timestamp: string): string {
+  const local = formatLocal(timestamp)
+  return `${local === null ? '' : `${local} here, `}${timestamp} ns`
+}
+
 export function PaymentsTable({ payments }: { payments: readonly SinglePayment[] }) {
   const isMissed = payments.some(({ lossAmount }) => lossAmount !== '0')
   const least = Math.max(
@@ -131,7 +137,7 @@ export function PaymentsTable({ payments }: { payments: readonly SinglePayment[]
             const unit = marketUnit(marketId)
             return (
               <tr key={`${marketId} ${fundingPeriodSeq}`}>
-                <th scope="row" title={`${timestamp} ns`}>
+                <th scope="row" title={titleOf(timestamp)}>
                   <BrokenTime time={formatSecond(timestamp)} />
                 </th>
                 <td data-label="Market">
