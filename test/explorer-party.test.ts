@@ -541,6 +541,29 @@ describe('the view of a party', () => {
         await page.setViewportSize({ width, height: 900 })
         await assertFits(page, `leaders at ${width} px`)
       }
+      // On one market alone: who received most in DOGE last week?
+      const doge = (await client.instrumentsPage()).rows.find(
+        ({ node: { code } }) => code === 'DOGE/USDT',
+      )!.node
+      const lastWeek = { from: 1_727_049_600_000_000_000n, to: 1_727_654_400_000_000_000n }
+      await page.goto('/?view=party&order=received&from=last%20week')
+      await page.getByLabel('Market').selectOption('DOGE/USDT')
+      await page
+        .getByRole('heading', { name: 'Who gained and who paid funding on DOGE/USDT, in USDT' })
+        .waitFor()
+      const received = new Map<string, bigint>()
+      for (const { marketId, partyId, timestamp, amount } of await paymentsOfMonth()) {
+        const [time, change] = [BigInt(String(timestamp)), BigInt(String(amount))]
+        if (marketId !== doge.marketId || time < lastWeek.from || time >= lastWeek.to || change < 0n) continue
+        received.set(String(partyId), (received.get(String(partyId)) ?? 0n) + change)
+      }
+      const [[most, sum] = assert.fail()] = [...received].sort(([, a], [, b]) => (a > b ? -1 : 1))
+      await eventuallyIs(() => row.locator('code.id').getAttribute('title'), most)
+      assert.equal(
+        await row.locator('td[data-label="Received"] data').getAttribute('value'),
+        `${Number(sum) / 1e6}`,
+      )
+      await page.goto('/?view=party&order=paid&span=all')
       await row.locator('a').click()
       await page.getByRole('heading', { name: 'Funding payments of party' }).waitFor()
       assertSays(page.url(), `party=${first!.partyId}`)

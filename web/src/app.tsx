@@ -72,8 +72,10 @@ export function App() {
           over a figure to see the exact number, which is also what is copied, in the same unit.
         </span>
         <span>
-          Times are UTC{formatLocal(BigInt(Date.now()) * 1_000_000n) !== null && ', and those of your clocks where it says “here”'}.{' '}
-          <a href="/docs">API reference</a>
+          Times are UTC
+          {formatLocal(BigInt(Date.now()) * 1_000_000n) !== null &&
+            ', and those of your clocks where it says “here”'}
+          . <a href="/docs">API reference</a>
         </span>
       </footer>
     </>

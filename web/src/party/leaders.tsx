@@ -2,7 +2,7 @@ import type { FundingLeader } from 'lyra-client'
 import { placesOf, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { subjectOf } from '../funding/view-range.ts'
-import { param } from '../location.ts'
+import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -11,8 +11,9 @@ import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import type { Range } from '../series/series.ts'
 import { coverageTime } from '../service/coverage.ts'
-import { instruments, marketUnit } from '../service/instruments.ts'
+import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
+import { knownMarkets } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
 import { heldPayments, PaymentRange, shownRange } from './payment-range.tsx'
 
@@ -23,7 +24,7 @@ const ORDERS = { net: 'Gained most', received: 'Received most', paid: 'Paid most
 /** Amounts are shown with two places, signed. */
 const STYLE = { places: 2, signed: true }
 
-/** In place of a party's payments while none is chosen: who received or paid most, of one asset. */
+/** In place of a party's payments while none is chosen: who received or paid most, of one asset or market. */
 export function Leaders() {
   const held = heldPayments()
   const assets = settlementAssets()
@@ -53,18 +54,46 @@ type OfAssetProps = { asset: string; unit: Unit; held: Range; assets: ReadonlyMa
 
 function OfAsset({ asset, unit, held, assets }: OfAssetProps) {
   const range = shownRange(held)
+  const markets = knownMarkets('funding').filter((id) => instrumentOf(id)?.settlementAsset?.id === asset)
+  const market = markets.find((id) => id === param('market')) ?? null
   const order = (['received', 'paid'] as const).find((one) => one === param('order')) ?? 'net'
   const query = useQuery(
-    `${asset} ${order} ${subjectOf(range)}`,
+    `${asset} ${market} ${order} ${subjectOf(range)}`,
     (signal) =>
-      lyra.fundingLeaders({ assetId: asset, order, first: ROWS, from: range.from, to: range.to, signal }),
+      lyra.fundingLeaders({
+        ...(market === null ? { assetId: asset } : { marketId: market }),
+        order,
+        first: ROWS,
+        from: range.from,
+        to: range.to,
+        signal,
+      }),
     { version: `${range.from} ${range.to} ${coverageTime()}` },
   )
   const names = Object.fromEntries([...assets].map(([id, { symbol }]) => [id, symbol]))
   return (
     <section class="panel" aria-labelledby="leaders-title">
       <div class="panel-head">
-        <h2 id="leaders-title">Who gained and who paid funding, in {unit.symbol}</h2>
+        <h2 id="leaders-title">
+          Who gained and who paid funding{market === null ? ', in ' : ` on ${marketLabel(market)}, in `}
+          {unit.symbol}
+        </h2>
+        {markets.length > 1 && (
+          <label class="field inline">
+            <span class="field-label">Market</span>
+            <select
+              value={market ?? ''}
+              onChange={(event) => setParams({ market: event.currentTarget.value || null })}
+            >
+              <option value="">all of {unit.symbol}</option>
+              {markets.map((id) => (
+                <option key={id} value={id}>
+                  {marketLabel(id)}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
       </div>
       {assets.size > 1 && (
         <Segments
