@@ -27,7 +27,7 @@ export default defineConfig({
             },
             {
               name: 'shared',
-              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/(?!readable-csv|copy-exactly|csv|save-text|greeting)|\/(location|view-range|requests|summary|now-figures|reading)\.tsx?/,
+              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/(?!readable-csv|copy-exactly|csv|save-text|greeting)|\/(location|view-range|requests|summary)\.tsx?/,
             },
           ],
         },

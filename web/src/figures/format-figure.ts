@@ -56,3 +56,7 @@ export function formatBasisPoints(left: string, right: string): string | null {
   const points = ratio(subtract(a, b), b, 4, 2)
   return points === null ? null : `${groupSigned(points)} bp`
 }
+
+/** Decimal places of a rate, and of an annualised one, in percent. */
+export const RATE_PLACES = 4
+export const ANNUAL_PLACES = 2

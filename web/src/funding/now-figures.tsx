@@ -7,7 +7,7 @@ import {
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
-import { formatRate, groupDigits } from '../figures/format-figure.ts'
+import { ANNUAL_PLACES, formatRate, groupDigits, RATE_PLACES } from '../figures/format-figure.ts'
 import { formatAge, formatMinute, formatSecond } from '../figures/format-time.ts'
 import { standingOf } from '../markets/summary.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
@@ -31,10 +31,6 @@ import { isCurrent, isOutdated } from '../service/freshness.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
 import { runningPeriod } from './reading.ts'
-
-/** Decimal places of a rate, and of an annualised one, in percent. */
-export const RATE_PLACES = 4
-export const ANNUAL_PLACES = 2
 
 export type NowFiguresProps = {
   periods: readonly Period[] | null

@@ -1,6 +1,6 @@
 import type { MarketSummary, ProviderStanding } from 'lyra-client'
 import { compare, parseDecimal } from '../figures/decimal.ts'
-import { formatPercent, formatRate } from '../figures/format-figure.ts'
+import { formatPercent, formatRate, RATE_PLACES } from '../figures/format-figure.ts'
 import { shortId } from '../figures/short-id.ts'
 import { currentRate } from '../markets/summary.ts'
 import { nameOfParty } from '../mine/kept-parties.ts'
@@ -10,9 +10,6 @@ import type { Watch } from './watches.ts'
 
 /** How something that is watched is now, and what the reader is told if it has become so. */
 export type Judged = { seen: string; message: string | null }
-
-/** Where a rate is: a rate that is not beyond a value is `no`. */
-const RATE_PLACES = 4
 
 /**
  * How a watched rate is now; null if it is not known. A rate that is beyond the value is told at once; a sign only once it
