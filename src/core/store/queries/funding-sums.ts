@@ -117,21 +117,13 @@ export function* readSummands(
   if (days === null) return yield* readPayments(selection, range, most, onSummand)
   const before = { start: range.start, end: days.from * DAY }
   const after = { start: days.to * DAY, end: range.end }
-  let read = 0
-  for (const part of [
-    isEmpty(before) ? null : readPayments(selection, before, most, onSummand),
-    readDailySums(selection, days, most, onSummand),
-    isEmpty(after) ? null : readPayments(selection, after, most, onSummand),
-  ]) {
-    if (part === null) continue
-    const ofPart = yield* part
-    if (ofPart === null) return null
-    read += ofPart
-  }
-  return read > most ? null : read
+  const ofBefore = yield* readPayments(selection, before, most, onSummand)
+  if (ofBefore === null) return null
+  const ofDays = yield* readDailySums(selection, days, most - ofBefore, onSummand)
+  if (ofDays === null) return null
+  const ofAfter = yield* readPayments(selection, after, most - ofBefore - ofDays, onSummand)
+  return ofAfter === null ? null : ofBefore + ofDays + ofAfter
 }
-
-const isEmpty = ({ start, end }: PaymentRange) => start !== null && end !== null && start >= end
 
 /** UTC days from one (inclusive) to another (exclusive), counted from 1970-01-01 on. */
 type Days = { from: bigint; to: bigint }
