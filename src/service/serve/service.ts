@@ -6,6 +6,7 @@ import { findStore } from '#core/store/open-store'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import { createLogger } from '../log.ts'
+import { notifyReady, notifyStopping } from '../service-manager.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { type IngestionMessage, startIngestion } from './ingestion.ts'
@@ -47,6 +48,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   parts.add(answering)
   reports.showIn(answering)
   logger.info(`serving ${(await findStore(settings.store)).name} on ${answering.url}`)
+  notifyReady(logger)
   void logMissingResources(settings, logger)
   ingestion.begin()
   const endWith = (fault: string) => parts.endWith(fault)
@@ -71,7 +73,10 @@ class StartedParts {
 
   /** Stops all parts. */
   stop(): Promise<void> {
-    this.#stopping ??= Promise.all(this.#parts.map((part) => part.stop())).then(() => {})
+    if (this.#stopping === null) {
+      notifyStopping()
+      this.#stopping = Promise.all(this.#parts.map((part) => part.stop())).then(() => {})
+    }
     return this.#stopping
   }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { Forwarder } from '#service/live/forward/forwarder'
 import { createLogger } from '#service/log'
+import { notifyReady, notifyStopping } from '#service/service-manager'
 import { followOption, parseSize } from './event-log-options.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { addressLike, InvalidSettingError, logLevelOption, setting } from './options.ts'
@@ -30,6 +31,11 @@ export function command(): Command {
       if (follow.length === 0) throw new InvalidSettingError('name the event log with --follow')
       const logger = createLogger(logLevel)
       const task = { host, port, logs: follow, repeatBytes: repeat, logLevel }
-      await new Forwarder(task, logger, () => {}).run(stopOnSignals())
+      const forwarder = new Forwarder(task, logger, () => {})
+      const signal = stopOnSignals()
+      signal.addEventListener('abort', notifyStopping)
+      // It listens on nothing: it dials, again and again.
+      notifyReady(logger)
+      await forwarder.run(signal)
     })
 }

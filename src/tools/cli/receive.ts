@@ -5,6 +5,7 @@ import { LogReceiver } from '#service/live/receiver'
 import { serveReceiverMetrics } from '#service/live/receiver-metrics'
 import { createLogger } from '#service/log'
 import { explainListenError, ListenError } from '#service/serve/listen'
+import { notifyReady, notifyStopping } from '#service/service-manager'
 import {
   chainOption,
   eventLogKeepOption,
@@ -91,6 +92,7 @@ async function receive(options: ReceiveOptions): Promise<void> {
           throw explainListenError(error, metrics.host, metrics.port, '--metrics')
         })
   logger.info(`waiting for a core on ${host}:${receiver.port}`)
+  notifyReady(logger)
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
@@ -103,6 +105,7 @@ async function receive(options: ReceiveOptions): Promise<void> {
     process.exit(EXIT.failure)
   }
   logger.info('stopping')
+  notifyStopping()
   await receiver.stop()
   await closeMetrics?.()
 }
