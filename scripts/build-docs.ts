@@ -2,8 +2,15 @@
 // docs/configuration.md, and the parts of other pages between comments (resource-tables.ts).
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Command, Option } from 'commander'
-import { loadCommands } from '#tools/cli/program'
+import type { Command } from 'commander'
+import {
+  type CommonOption,
+  commonOptions,
+  type DescribedOption,
+  everyCommand,
+  nameOf,
+  ownOptions,
+} from './command-options.ts'
 import { GENERATED_PARTS, withGeneratedParts } from './resource-tables.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -25,10 +32,8 @@ variable. \`npm run build:docs\` generates this page.
 `
 
 async function configurationPage(): Promise<string> {
-  const commands = (await loadCommands()).flatMap((command) =>
-    command.commands.length === 0 ? [command] : command.commands,
-  )
-  const common = commonRows(commands)
+  const commands = await everyCommand()
+  const common = commonOptions(commands)
   return [
     HEAD,
     `## Common options
@@ -36,7 +41,7 @@ async function configurationPage(): Promise<string> {
 These have the same meaning in every command that is listed in the last column.
 
 ${HEADER.replace('|\n', '| commands |\n')}---|
-${[...common].map(([row, takers]) => `${row} ${takers} |`).join('\n')}
+${[...common.values()].map(commonRowOf).join('\n')}
 `,
     ...commands.map((command) => sectionOf(command, common)),
   ].join('\n')
@@ -45,57 +50,27 @@ ${[...common].map(([row, takers]) => `${row} ${takers} |`).join('\n')}
 const HEADER = `| flag | variable | default | |
 |---|---|---|---|`
 
-/** The rows of options that several commands take alike, with the names of these commands. */
-function commonRows(commands: readonly Command[]): Map<string, string> {
-  const takers = new Map<string, string[]>()
-  for (const command of commands) {
-    for (const row of shownOptions(command).map(rowOf))
-      takers.set(row, [...(takers.get(row) ?? []), nameOf(command)])
-  }
-  const common = [...takers].filter(([, names]) => names.length > 1)
-  return new Map(
-    common.map(([row, names]) => [row, names.length === commands.length ? 'all' : names.join(', ')]),
-  )
+const commonRowOf = ({ option, takers, isOfAll }: CommonOption) =>
+  `${rowOf(option)} ${isOfAll ? 'all' : takers.join(', ')} |`
+
+function rowOf({ flags, variable, default: unset, meaning, choices }: DescribedOption): string {
+  const given = choices.length === 0 ? '' : `: ${codeOf(choices.join(', '))}`
+  const cells = [
+    codeOf(flags),
+    variable === null ? '' : codeOf(variable),
+    unset?.isValue ? codeOf(unset.text) : (unset?.text ?? ''),
+    `${meaning}${given}`.replaceAll('|', '\\|'),
+  ]
+  return `| ${cells.join(' | ')} |`
 }
 
-/** Options of earlier versions, which still count as variables, are not shown. */
-const shownOptions = ({ options }: Command) => options.filter(({ hidden }) => !hidden)
-
-function rowOf(option: Option): string {
-  const variable = option.envVar ?? variableOf(option)
-  const cells = [variable === undefined ? '' : codeOf(variable), defaultOf(option), meaningOf(option)]
-  return `| ${[codeOf(option.flags), ...cells].join(' | ')} |`
-}
-
-function sectionOf(command: Command, common: ReadonlyMap<string, string>): string {
-  const rows = shownOptions(command)
-    .map(rowOf)
-    .filter((row) => !common.has(row))
+function sectionOf(command: Command, common: ReadonlyMap<string, CommonOption>): string {
+  const rows = ownOptions(command, common).map(rowOf)
   const name = nameOf(command)
   return `## lyra ${name}
 
 ${capitalised(command.summary())}: \`lyra ${name} ${command.usage()}\`.
 ${rows.length === 0 ? '' : `\n${HEADER}\n${rows.join('\n')}\n`}`
-}
-
-/** `serve`, or `gap accept` of a command within another one. */
-const nameOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
-
-/** A flag that is on or off names its variable in its description (cli/options.ts). */
-const VARIABLE = / \(env: (\w+)\)$/
-
-const variableOf = ({ description }: Option) => VARIABLE.exec(description)?.[1]
-
-function meaningOf({ description, argChoices }: Option): string {
-  const choices = argChoices === undefined ? '' : `: ${codeOf(argChoices.join(', '))}`
-  return `${description.replace(VARIABLE, '')}${choices}`.replaceAll('|', '\\|')
-}
-
-function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
-  if (defaultValueDescription !== undefined) return defaultValueDescription
-  if (defaultValue === false) return 'off'
-  return defaultValue === undefined ? '' : codeOf(String(defaultValue))
 }
 
 const codeOf = (text: string) => `\`${text}\``

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { COMMIT_FILE, commit } from '#service/version'
+import { COMMIT_FILE, commit, PROGRAM_VERSION } from '#service/version'
 import { buildWeb, isWebStale } from './build-web.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -29,4 +29,8 @@ const imports = Object.fromEntries(
 writeFileSync(join(dist, 'package.json'), JSON.stringify({ type: 'module', imports }))
 const known = commit()
 if (known !== null) writeFileSync(join(dist, COMMIT_FILE), `${known}\n`)
+// Of the day of the commit, so that the same commit has the same page. Loaded once the client, which commands use, is compiled.
+const { manPage } = await import('./man-page.ts')
+const day = spawnSync('git', ['log', '-1', '--format=%cs'], { cwd: root, encoding: 'utf8' }).stdout.trim()
+writeFileSync(join(dist, 'lyra.1'), await manPage(PROGRAM_VERSION, day))
 if (isWebStale()) await buildWeb()
