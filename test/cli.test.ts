@@ -163,6 +163,19 @@ describe('the command line', () => {
     ])
   })
 
+  test('variables of an earlier version still count, with a warning that names the successor', async (t) => {
+    const folder = temporaryFolder(t)
+    const args = `serve --port 0 --store ${join(folder, 'a.db')} --listen 127.0.0.1:0`
+    const env = { LYRA_BUFFER: join(folder, 'buffer'), LYRA_KEEP_BUFFER: 'yes', LYRA_FORWARD_MB: '64' }
+    const service = startLyra(t, args, { env })
+    await addressOf(service)
+    const { stderr } = service.output
+    assertSays(stderr, 'LYRA_BUFFER: ...; name that with LYRA_EVENT_LOG instead')
+    assertSays(stderr, 'LYRA_KEEP_BUFFER: ...; say so with LYRA_EVENT_LOG_KEEP=all instead')
+    assertSays(stderr, 'LYRA_FORWARD_MB: ...; say so with LYRA_EVENT_LOG_KEEP=64MiB instead')
+    assert.ok(existsSync(join(folder, 'event-log')), 'the event log is beside the buffer')
+  })
+
   test('serve stops in order after SIGHUP, and opens no debugger after SIGUSR1', async (t) => {
     if (process.platform === 'win32') return t.skip('Windows has no such signals')
     const { service, base } = await startService(t, ['--store', join(temporaryFolder(t), 'a.db')])
