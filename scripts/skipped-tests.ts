@@ -13,7 +13,8 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
     /LYRA_DUCKDB_PYTHON/,
     'LYRA_DUCKDB_PYTHON names a Python with duckdb 1 and its extensions, which .ci/run names',
   ],
-  [/nginx|curl|^Go |^R /, 'install it'],
+  [/nginx|curl|^Go |^R |^man |^gpg |systemd|^kubectl /, 'install it'],
+  [/LYRA_KUBERNETES_VALIDATE/, 'LYRA_KUBERNETES_VALIDATE names kubernetes-validate, which .ci/run installs'],
   [/packages/, 'npm run packages'],
   [/file system/, 'run the tests as root'],
   [
