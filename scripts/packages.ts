@@ -83,7 +83,7 @@ function makeApp(): string {
   run('npm', ['pack', '--pack-destination', work], ROOT)
   const [packed] = readdirSync(work).filter((name) => name.endsWith('.tgz'))
   run('tar', ['-xzf', join(work, packed!), '-C', app, '--strip-components', '1'], work)
-  renameSync(join(work, packed!), join(OUT, packed!))
+  copyFileSync(join(work, packed!), join(OUT, packed!))
   copyFileSync(join(ROOT, 'package-lock.json'), join(app, 'package-lock.json'))
   // None of the dependencies has anything to build.
   const options = ['--omit=dev', '--workspaces=false', '--ignore-scripts', '--no-audit', '--no-fund']
