@@ -278,7 +278,7 @@ function packDeb(tree: string, architecture: string): void {
   const control = into('DEBIAN')
   for (const name of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(join(control, name), debFile(name), { mode: 0o755 })
-  const kilobytes = Number(run('du', ['-sk', '--apparent-size', root], work).split('\t')[0])
+  const kilobytes = installedSize(root)
   writeFileSync(
     join(control, 'control'),
     debFile('control').replace('@ARCHITECTURE@', architecture).replace('@KILOBYTES@', String(kilobytes)),
@@ -289,6 +289,15 @@ function packDeb(tree: string, architecture: string): void {
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], work, {
     SOURCE_DATE_EPOCH: released(),
   })
+}
+
+/** The size of a tree in KiB, as Debian counts it: the same on every file system, unlike that of `du`. */
+function installedSize(tree: string): number {
+  return readdirSync(tree, { recursive: true, withFileTypes: true })
+    .map((entry) =>
+      entry.isFile() ? Math.ceil(statSync(join(entry.parentPath, entry.name)).size / 1024) : 1,
+    )
+    .reduce((sum, size) => sum + size, 0)
 }
 
 /** The TypeScript client, as npm publishes it. */
