@@ -65,7 +65,7 @@ async function upgradesAsUnderSystemd(t: TestContext, store: string): Promise<vo
   const unit = `lyra-reader@${String(port).trim()}.service`
   writeFileSync(
     join(folder, 'systemctl'),
-    `#!/bin/sh\necho "$@" >> ${log}\nif [ "$1" = list-units ]; then echo "${unit} loaded"; fi\n`,
+    `#!/bin/sh\necho "$@" >> ${log}\nif [ "$1" = list-units ]; then echo "${unit} loaded"; fi\nif [ "$1" = try-restart ]; then exit 1; fi\n`,
     { mode: 0o755 },
   )
   try {
@@ -76,6 +76,7 @@ async function upgradesAsUnderSystemd(t: TestContext, store: string): Promise<vo
     assert.match(before.asked, /is-active lyra\.service\nstop lyra\.service\n$/)
     const after = run('postinst', 'configure')
     assert.equal(after.status, 0, after.stderr)
+    assertSays(after.stderr, `${unit} did not start`)
     assert.match(after.stdout, /upgraded the schema from version 7 to \d+/)
     assert.match(after.asked, new RegExp(`start lyra\\.service\n.*\ntry-restart ${unit}\nreader ready\n`))
     // A later version that is replaced by this one leaves the backup as it is.
