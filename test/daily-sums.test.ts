@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import { DAY } from '#core/domain/time'
+import { ingestFiles } from '#core/ingest/ingest-files'
+import { findEventFiles } from '#core/records/event-paths'
 import { dailySumTable } from '#core/resources/funding-payments/table'
+import { readFundingLeaders } from '#core/store/queries/funding-leaders'
+import { readPartyFunding } from '#core/store/queries/party-funding'
 import { versionOfTable } from '#core/store/schema-version'
 import type { FundingLeadersAnswer, PartyFundingAnswer } from '../client/src/index.ts'
 import { assertSound } from './fixtures/check.ts'
@@ -11,8 +16,16 @@ import { getJson } from './fixtures/http.ts'
 import { schemaOf, takeBack } from './fixtures/old-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { ingestWell, pruneBefore, serve, storeOfBytes } from './fixtures/service.ts'
-import { describeOn, openStore, runSql, STORE_KINDS, sqlite } from './fixtures/stores.ts'
+import { ingestWell, pruneBefore, SILENT, serve, storeOfBytes } from './fixtures/service.ts'
+import {
+  describeOn,
+  fileWith,
+  openReader,
+  openStore,
+  runSql,
+  STORE_KINDS,
+  sqlite,
+} from './fixtures/stores.ts'
 
 /*
  * Which days have sums, and that they are those of the payments, is shown by test/store-model.test.ts after any commands. Here
@@ -209,6 +222,88 @@ describeOn(STORE_KINDS, 'sums of days', (kind) => {
     assert.ok((await sumsOf(store)).every((row) => Number((row as string[])[1]) > 0))
     await assertSound(store)
     await compare(left.filter(({ time }) => time >= DAY / 3n))
+  })
+
+  test('are not left out because of a payment that another machine of a cluster shows before its block is published', async (t) => {
+    const both = (amount: string): Paid[] => [
+      { amounts: [[PARTY, amount]] },
+      { amounts: [[PARTY, amount]], marketId: OTHER_MARKET },
+    ]
+    const store = kind.create(t)
+    const blocks = fileOf(paidOn(11, 1, ...both('1')), paidOn(12, 2, ...both('2')), paidOn(20, 2.5))
+    await ingestWell(t, store, blocks, { allowGap: true })
+    const base = await serve(t, store)
+    // Below the first block, in a gap, and above the last block.
+    for (const [height, day] of [
+      [5n, 4n],
+      [15n, 5n],
+      [30n, 6n],
+    ] as const) {
+      await runSql(
+        store,
+        `insert into funding_payments (market_id, party_id, seq, timestamp, amount, loss_amount, height, event_index)
+          values ('${MARKET}', '${PARTY}', ${height}, ${day * DAY}, '9', '0', ${height}, 1)`,
+      )
+      const [ofMarket, ofOther] = await fundingOf(base, PARTY)
+      assert.deepEqual([ofOther!.marketId, ofOther!.received], [OTHER_MARKET, '3'], `${height}`)
+      assert.ok(BigInt(ofMarket!.received) > 3n)
+    }
+  })
+
+  test('are whole in answers while days are committed: of the block that an answer names, or of a later one', async (t) => {
+    const markets = Array.from({ length: 12 }, (_, index) => idOf(index.toString(16)))
+    const store = kind.create(t)
+    const writer = await openStore(store).openWriter()
+    t.after(() => writer.close())
+    const first = 101
+    // The first block pays 1, the next one 2, and so on, each on a day of its own.
+    const commit = async (count: number) => {
+      const amounts: [string, string][] = [[PARTY, `${count}`]]
+      const block = paidOn(first + count - 1, count, ...markets.map((marketId) => ({ amounts, marketId })))
+      const input = findEventFiles([fileWith(t, fileOf(block))])
+      const { failure } = await ingestFiles({ input, writer, logger: SILENT, allowGap: false, strict: false })
+      if (failure) throw failure
+    }
+    await commit(1)
+    const reader = await openReader(t, store)
+    let isCommitting = true
+    let asked = 0
+    const assertComplete = (height: string, sums: { count: number; received: string } | undefined) => {
+      const { count, received } = sums ?? { count: 0, received: '0' }
+      assert.ok(count > Number(height) - first, `${count} payments at block ${height}`)
+      assert.equal(received, String((count * (count + 1)) / 2), `${count} payments at block ${height}`)
+      asked++
+    }
+    const ask = async () => {
+      const all = { start: null, end: null }
+      while (isCommitting) {
+        // SQLite reads at once, without a wait in which the writer could go on.
+        await nextRound()
+        const ofParty = await reader.read(() =>
+          readPartyFunding({ partyId: PARTY, marketId: null, span: null, ...all }),
+        )
+        for (const id of markets)
+          assertComplete(
+            ofParty!.storeHead.height,
+            ofParty!.markets.find(({ marketId }) => marketId === id),
+          )
+        for (const marketId of markets.slice(0, 2)) {
+          const leaders = await reader.read(() =>
+            readFundingLeaders({ marketId, assetId: null, order: 'net', limit: 1, ...all }),
+          )
+          assertComplete(leaders!.storeHead.height, leaders!.leaders[0])
+        }
+      }
+    }
+    const commitAll = async () => {
+      try {
+        for (let count = 2; count <= 50; count++) await commit(count)
+      } finally {
+        isCommitting = false
+      }
+    }
+    await Promise.all([commitAll(), ...[1, 2, 3, 4].map(ask)])
+    assert.ok(asked > 0)
   })
 
   test('are written by an upgrade for the payments that a store has', async (t) => {

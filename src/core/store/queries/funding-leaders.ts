@@ -48,10 +48,11 @@ const READ_MARKETS_OF_ASSET =
 export function* readFundingLeaders(query: FundingLeadersQuery): Query<FundingLeaders | null> {
   const covered = yield* readPaymentCoverage(query)
   if (covered === null) return null
+  const { state, days } = covered
   const parties = new Map<string, FundingSum>()
   let left = MAX_SUMMED_ROWS
   for (const marketId of yield* readMarkets(query)) {
-    const read = yield* readSummands({ marketId, partyId: null }, query, left, (summand) => {
+    const read = yield* readSummands({ marketId, partyId: null }, query, days, left, (summand) => {
       if (summand.partyId === NETWORK) return
       let sum = parties.get(summand.partyId)
       if (sum === undefined) {
@@ -60,7 +61,7 @@ export function* readFundingLeaders(query: FundingLeadersQuery): Query<FundingLe
       }
       sum.add(summand)
     })
-    if (read === null) return { ...covered, parties: 0, leaders: [], isTooLong: true }
+    if (read === null) return { ...state, parties: 0, leaders: [], isTooLong: true }
     left -= read
   }
   const { order, limit } = query
@@ -68,7 +69,7 @@ export function* readFundingLeaders(query: FundingLeadersQuery): Query<FundingLe
     ([a, one], [b, other]) => compareDecimals(other[order], one[order]) || (a < b ? -1 : 1),
   )
   const leaders = inOrder.slice(0, limit).map(([partyId, sum]) => ({ partyId, ...sum.texts() }))
-  return { ...covered, parties: parties.size, leaders, isTooLong: false }
+  return { ...state, parties: parties.size, leaders, isTooLong: false }
 }
 
 function* readMarkets({ marketId, assetId }: FundingLeadersQuery): Query<readonly string[]> {

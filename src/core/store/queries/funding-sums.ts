@@ -1,4 +1,4 @@
-import type { Since } from '../../domain/coverage.ts'
+import type { Coverage, Since } from '../../domain/coverage.ts'
 import {
   add,
   type Decimal,
@@ -8,6 +8,7 @@ import {
   textOfDecimal,
   ZERO,
 } from '../../domain/decimal.ts'
+import type { HeightRange } from '../../domain/height-ranges.ts'
 import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Missing, missingOf } from '../../domain/missing.ts'
 import { indexAt } from '../../domain/series.ts'
@@ -104,16 +105,17 @@ type PaymentSelection = { marketId: string; partyId: string | null } | { marketI
 /**
  * Hands on what is to be added up for a selection in a range.
  *
+ * @param days the days of the range whose sums are read (readPaymentCoverage)
  * @param most how many payments and sums of days may be read
  * @returns how many were read; null if there are more than that
  */
 export function* readSummands(
   selection: PaymentSelection,
   range: PaymentRange,
+  days: Days | null,
   most: number,
   onSummand: (summand: PartySummand) => void,
 ): Query<number | null> {
-  const days = yield* readSummedDays(range)
   if (days === null) return yield* readPayments(selection, range, most, onSummand)
   const before = { start: range.start, end: days.from * DAY }
   const after = { start: days.to * DAY, end: range.end }
@@ -131,6 +133,10 @@ type Days = { from: bigint; to: bigint }
 const READ_LAST_TIME = `select ${textOf('timestamp')} from funding_payments
   order by funding_payments.timestamp desc limit 1`
 
+/** `+height`: by the index of heights, SQLite would read and sort all payments. */
+const READ_LAST_UP_TO_HEIGHT = `select ${textOf('timestamp')}, cast(height as text) from funding_payments
+  where +height <= $1 order by funding_payments.timestamp desc limit 1`
+
 /** The first day that pruning has not reached, as stored with the sums. */
 export const READ_SUMS_FROM = 'select cast(sums_from_day as text) from pruned where sums_from_day is not null'
 
@@ -143,16 +149,42 @@ const FIRST_DAY = indexAt(MIN_INT64, DAY) + 1n
  */
 export function* readStoredDays(): Query<Days> {
   const [last] = yield { text: READ_LAST_TIME }
+  return yield* readDaysBefore(last === undefined ? null : BigInt(last[0]!))
+}
+
+/** The days that pruning has not reached, up to that of a time; none if it is null. */
+function* readDaysBefore(time: bigint | null): Query<Days> {
   const [pruned] = yield { text: READ_SUMS_FROM }
   return {
     from: pruned === undefined ? FIRST_DAY : BigInt(pruned[0]!),
-    to: last === undefined ? FIRST_DAY : indexAt(BigInt(last[0]!), DAY),
+    to: time === null ? FIRST_DAY : indexAt(time, DAY),
+  }
+}
+
+/**
+ * The time of the newest payment of a published block; null if there is none. On a cluster, a payment of a later block may be
+ * visible on one machine before the sums of the day that it closes are on another one: the sums of days before a published
+ * payment are on all.
+ */
+function* readLastPublished({ first, height, gaps, imported }: Coverage): Query<bigint | null> {
+  const unpublished: HeightRange[] = [
+    { from: 1n, to: first - 1n },
+    ...gaps.filter(({ kind }) => kind === 'missing'),
+    ...imported.filter(({ lacks }) => lacks.split(' ').includes(fundingPayments.name)),
+  ]
+  for (let upTo = height; ; ) {
+    const [last] = yield { text: READ_LAST_UP_TO_HEIGHT, values: [upTo] }
+    if (last === undefined) return null
+    const [time, at] = last.map((text) => BigInt(text!)) as [bigint, bigint]
+    const range = unpublished.find(({ from, to }) => from <= at && at <= to)
+    if (range === undefined) return time
+    upTo = range.from - 1n
   }
 }
 
 /** The whole days of a range whose sums are stored; null if there are none. */
-function* readSummedDays({ start, end }: PaymentRange): Query<Days | null> {
-  const stored = yield* readStoredDays()
+function* readSummedDays({ start, end }: PaymentRange, coverage: Coverage): Query<Days | null> {
+  const stored = yield* readDaysBefore(yield* readLastPublished(coverage))
   const from = start === null ? stored.from : greatest([stored.from, indexAt(start + DAY - 1n, DAY)])
   const to = end === null ? stored.to : least([stored.to, indexAt(end, DAY)])
   return from < to ? { from, to } : null
@@ -282,17 +314,24 @@ export function summandOf(amountText: string, lossText: string): Summand | null 
   }
 }
 
-/** The state of a store, and what it does not have of a range of payments; null in an empty store. */
-export function* readPaymentCoverage({
-  start,
-  end,
-}: PaymentRange): Query<({ storeHead: StoreHead; version: StoreVersion } & Missing) | null> {
+/** What an answer about a range of payments begins with. */
+type PaymentCoverage = {
+  state: { storeHead: StoreHead; version: StoreVersion } & Missing
+  /** The whole days of the range whose sums are stored; null if there are none. */
+  days: Days | null
+}
+
+/** The state of a store, and what it has of a range of payments; null in an empty store. */
+export function* readPaymentCoverage({ start, end }: PaymentRange): Query<PaymentCoverage | null> {
   const filled = yield* readFilledStore()
   if (filled === null) return null
   const { storeHead, version, coverage } = filled
   const since = [...coverage.since, ...(yield* readUnprunedSince(storeHead))]
   const used = [{ resource: fundingPayments.name, start, end }]
-  return { storeHead, version, ...missingOf({ ...coverage, since }, used) }
+  return {
+    state: { storeHead, version, ...missingOf({ ...coverage, since }, used) },
+    days: yield* readSummedDays({ start, end }, coverage),
+  }
 }
 
 const READ_HEIGHT_FROM_TIME = `

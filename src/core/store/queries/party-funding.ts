@@ -42,10 +42,11 @@ type PartyFunding = {
 export function* readPartyFunding(query: PartyFundingQuery): Query<PartyFunding | null> {
   const covered = yield* readPaymentCoverage(query)
   if (covered === null) return null
+  const { state, days } = covered
   const { partyId, marketId, span } = query
   const markets = new Map<string, MarketSums>()
   const selection = marketId === null ? { marketId, partyId } : { marketId, partyId }
-  const read = yield* readSummands(selection, query, MAX_SUMMED_ROWS, (summand) => {
+  const read = yield* readSummands(selection, query, days, MAX_SUMMED_ROWS, (summand) => {
     let sums = markets.get(summand.marketId)
     if (sums === undefined) {
       sums = { all: new FundingSum(), buckets: new Map() }
@@ -54,9 +55,9 @@ export function* readPartyFunding(query: PartyFundingQuery): Query<PartyFunding 
     sums.all.add(summand)
     if (span !== null) bucketAt(sums, startOfSpan(summand.time, span)).add(summand)
   })
-  if (read === null) return { ...covered, markets: [], isTooLong: true }
+  if (read === null) return { ...state, markets: [], isTooLong: true }
   const inOrder = [...markets].sort(([a], [b]) => (a < b ? -1 : 1))
-  return { ...covered, markets: inOrder.map(marketFunding), isTooLong: false }
+  return { ...state, markets: inOrder.map(marketFunding), isTooLong: false }
 }
 
 /** The sums of a market: of all payments, and of buckets by their start. */
