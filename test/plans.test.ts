@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, type TestContext, test } from 'node:test'
+import { DAY } from '#core/domain/time'
 import { idSet } from '#core/model/filters'
 import {
   type Filter,
@@ -24,12 +25,14 @@ import { parsePostgresAddress } from '#core/store/postgres/address'
 import { connect } from '#core/store/postgres/connection/connection'
 import { readerConfig, writerConfig } from '#core/store/postgres/connection/session'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/pages/page-statements'
+import { readSumRows } from '#core/store/queries/daily-sums'
 import { READ_LAST_TIMESTAMP } from '#core/store/queries/series/counted-points'
 import { readUnseenRows } from '#core/store/queries/unseen/unseen-rows'
 import type { Statement, StatementOnce } from '#core/store/queries-protocol'
 import { TABLES } from '#core/store/schema/tables'
 import { edgesStatement, existsStatement } from '#core/store/sqlite/page-statements'
 import { generateRecords } from '#tools/generate/generate'
+import { idOf } from './fixtures/event-stream.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { FILE, ingestWhole } from './fixtures/service.ts'
 import { openStore, SQLITE, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
@@ -286,6 +289,34 @@ describe('the plans of pages', () => {
       const plan = planOf(await client.query('explain (analyze, format json) execute last_time (1, 2)'))
       checkNode(plan, JSON.stringify(plan, null, 1))
     })
+
+    test('the payments of a day are added up without reading those of other days', async (t) => {
+      const store = kind.create(t)
+      const config = writerConfig(parsePostgresAddress(store))
+      await (await openStore(store).openWriter()).close()
+      const client = await connect(config)
+      t.after(() => client.end())
+      const marketId = idOf('a')
+      await client.query(`
+        insert into funding_payments (market_id, party_id, seq, timestamp, amount, loss_amount, height, event_index)
+        select '${marketId}', lpad(to_hex(party), 64, '0'), hour, hour * ${DAY / 24n}, '1', '0', hour, 1
+        from generate_series(1, 20 * 24) hour, generate_series(1, 100) party`)
+      await client.query('vacuum (analyze) funding_payments')
+      await client.query('set plan_cache_mode = force_generic_plan')
+      const step = readSumRows({ marketId, day: 9n }).next()
+      const { text, values } = step.value as Required<StatementOnce>
+      await client.query(`prepare payments_of_day as ${text}`)
+      const plan = planOf(
+        await client.query(
+          `explain (analyze, format json) execute payments_of_day (${values.map((value) => `'${value}'`).join(', ')})`,
+        ),
+      )
+      const where = JSON.stringify(plan, null, 1)
+      for (const node of nodesOf(plan).filter((one) => /(?:Seq|Index|Only) Scan/.test(one['Node Type']))) {
+        assert.match(String(node['Index Name']), /^funding_payments_by_(?:market|time)$/, where)
+        assert.ok(node['Actual Rows'] <= 24 * 100 + 1, where)
+      }
+    })
   }
 })
 
@@ -360,6 +391,7 @@ function openSqlite(t: TestContext, path: string): Database {
 
 type PlanNode = {
   'Node Type': string
+  'Index Name'?: string
   'Actual Rows': number
   'Rows Removed by Filter'?: number
   'Relation Name'?: string

@@ -13,25 +13,24 @@ export type MarketDay = { marketId: string; day: bigint }
 /** So many payments of a day are added up together at most: the memory of a commit is limited. */
 const MOST_AT_ONCE = 100_000n
 
-/** Parties from an id (inclusive) to another one (exclusive). */
-type PartyRange = { from: string; below: string }
-
-/** `network` is the last one. */
-const ALL_PARTIES: PartyRange = { from: '', below: 'o' }
-
-/** All parties in parts: the other ids are hex digits. */
-const PARTS: readonly PartyRange[] = [...'0123456789abcdef'].map((digit, index, digits) => ({
-  from: digit,
-  below: digits[index + 1] ?? ALL_PARTIES.below,
-}))
+/** All parties in parts, by the first character of their ids: these are hex digits, or `network`. */
+const PARTS: readonly string[] = [...'0123456789abcdef', 'n']
 
 const COUNT_PAYMENTS = `select cast(count(*) as text) from funding_payments
   where market_id = $1 and timestamp >= $2 and timestamp < $3`
 
-const READ_PAYMENTS = `select party_id, amount, loss_amount, ${textOf('timestamp')}, ${textOf('seq')} from funding_payments
-  where market_id = $1 and timestamp < $2 and party_id >= $3 and party_id < $4
-    and (timestamp, seq, party_id) > ($5, $6, $7)
+/**
+ * A condition on the parties' ids as such would let PostgreSQL walk an index of all parties, with the payments of all days: its
+ * generic plans assume that few match.
+ */
+const readPayments = (condition: string, key: string) => `
+  select party_id, amount, loss_amount, ${textOf('timestamp')}, ${textOf('seq')} from funding_payments
+  where market_id = $1 and timestamp < $2 and (timestamp, seq, party_id) > ${key} ${condition}
   order by funding_payments.timestamp, funding_payments.seq, party_id limit ${ROWS_AT_ONCE}`
+
+const READ_PAYMENTS = readPayments('', '($3, $4, $5)')
+
+const READ_PAYMENTS_OF_PART = readPayments('and substr(party_id, 1, 1) = $3', '($4, $5, $6)')
 
 const READ_NEXT_TIME = `select ${textOf('timestamp')} from funding_payments
   where market_id = $1 and timestamp >= $2 order by funding_payments.timestamp limit 1`
@@ -64,21 +63,22 @@ export function* readDaysOf(marketId: string): Query<MarketDay[]> {
   return found
 }
 
-/** The parts of a day's parties that are added up one after another: one, unless the day has too many payments. */
-export function* readParts({ marketId, day }: MarketDay): Query<readonly PartyRange[]> {
+/** The parts of a day's parties that are added up one after another: one (null), unless the day has too many payments. */
+export function* readParts({ marketId, day }: MarketDay): Query<readonly (string | null)[]> {
   const [row] = yield { text: COUNT_PAYMENTS, values: [marketId, day * DAY, (day + 1n) * DAY] }
-  return BigInt(row![0]!) > MOST_AT_ONCE ? PARTS : [ALL_PARTIES]
+  return BigInt(row![0]!) > MOST_AT_ONCE ? PARTS : [null]
 }
 
-/** Adds up the payments of a day, for each of some parties. */
+/** Adds up the payments of a day, for each party, or for each of a part. */
 export function* readSumRows(
   { marketId, day }: MarketDay,
-  { from, below } = ALL_PARTIES,
+  part: string | null = null,
 ): Query<RowOf<typeof dailySumTable>[]> {
   const sums = new Map<string, FundingSum>()
+  const end = (day + 1n) * DAY
   const scan: KeysetScan = {
-    text: READ_PAYMENTS,
-    fixed: [marketId, (day + 1n) * DAY, from, below],
+    text: part === null ? READ_PAYMENTS : READ_PAYMENTS_OF_PART,
+    fixed: part === null ? [marketId, end] : [marketId, end, part],
     begin: [day * DAY, -1n, ''],
     keyOf: ([partyId, , , time, seq]) => [BigInt(time!), BigInt(seq!), String(partyId)],
   }

@@ -141,8 +141,8 @@ function* addFormerDays(changed: ChangedPayments): Mutation {
 
 /** Writes the sums of a day that has none. */
 function* writeDay(day: MarketDay): Mutation {
-  for (const parties of yield* asMutation(readParts(day))) {
-    const rows = yield* asMutation(readSumRows(day, parties))
+  for (const part of yield* asMutation(readParts(day))) {
+    const rows = yield* asMutation(readSumRows(day, part))
     for (let at = 0; at < rows.length; at += STEP_ROWS)
       yield { table: dailySumTable, rows: rows.slice(at, at + STEP_ROWS), areNew: true }
   }
