@@ -55,10 +55,6 @@ test('lyra copy prints counts and digests', async (t) => {
   const to = kind!.create(t)
   const { stdout } = await runWell(t, `copy --from ${from} --to ${to}`)
   assert.match(stdout, /funding_period_data_points: 2,298 rows, sha256 [0-9a-f]{64}/)
-  await assertFails(
-    t,
-    `copy --from ${from} --to ${relative('', from)}`,
-    'is the store to copy; copy to another store',
-    1,
-  )
+  const same = kind!.name === 'sqlite' ? relative('', from) : from
+  await assertFails(t, `copy --from ${from} --to ${same}`, 'is the store to copy; copy to another store', 1)
 })
