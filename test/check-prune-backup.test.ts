@@ -178,7 +178,7 @@ for (const kind of STORE_KINDS) {
         `insert into auctions (market_id, height, event_index, opening_auction, leave, start_timestamp, end_timestamp)
             select upper(market_id), height, event_index, opening_auction, leave, start_timestamp, end_timestamp
             from auctions where market_id like '66%';
-          delete from auctions where market_id like '66%'`,
+          delete from auctions where market_id like '66%' and market_id = lower(market_id)`,
         `auctions (${AUCTIONED}, 1, 6): market_id is "${AUCTIONED}"`,
       ],
       [
