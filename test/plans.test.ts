@@ -26,6 +26,7 @@ import { connect } from '#core/store/postgres/connection/connection'
 import { readerConfig, writerConfig } from '#core/store/postgres/connection/session'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/pages/page-statements'
 import { readSumRows } from '#core/store/queries/daily-sums'
+import { READ_LAST_UP_TO_HEIGHT } from '#core/store/queries/funding-sums'
 import { READ_LAST_TIMESTAMP } from '#core/store/queries/series/counted-points'
 import { readUnseenRows } from '#core/store/queries/unseen/unseen-rows'
 import type { Statement, StatementOnce } from '#core/store/queries-protocol'
@@ -272,6 +273,15 @@ describe('the plans of pages', () => {
         )
         if (isOfAllMarkets(resource, selection)) assert.ok(usesPlace, where)
       }
+    })
+  }
+
+  for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
+    test(`the newest payment up to a block is found by its time, without sorting others (${kind.name})`, async (t) => {
+      const planned = await openPlanned(t, kind)
+      const { text } = await planned.plan({ text: READ_LAST_UP_TO_HEIGHT, values: [planned.facts.height] })
+      assert.match(text, /funding_payments_by_time/)
+      assert.doesNotMatch(text, /TEMP B-TREE|"Sort"/)
     })
   }
 

@@ -134,7 +134,7 @@ const READ_LAST_TIME = `select ${textOf('timestamp')} from funding_payments
   order by funding_payments.timestamp desc limit 1`
 
 /** `+height`: by the index of heights, SQLite would read and sort all payments. */
-const READ_LAST_UP_TO_HEIGHT = `select ${textOf('timestamp')}, cast(height as text) from funding_payments
+export const READ_LAST_UP_TO_HEIGHT = `select ${textOf('timestamp')}, cast(height as text) from funding_payments
   where +height <= $1 order by funding_payments.timestamp desc limit 1`
 
 /** The first day that pruning has not reached, as stored with the sums. */
