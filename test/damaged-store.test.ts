@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { StoreDamagedError } from '#core/store/errors'
 import { explainPostgresError } from '#core/store/postgres/errors'
@@ -17,13 +18,27 @@ import { until } from './fixtures/until.ts'
 /** Requests that together read every page of a small store. */
 const TARGETS = [CHECKPOINTS, POINTS, PERIODS, PROVIDERS, '/api/v2/instruments', '/api/v2/coverage']
 
+/** The pages of some tables in a file. */
+function pagesOf(store: string, ...tables: string[]): [page: number][] {
+  const database = new DatabaseSync(store, { readOnly: true, returnArrays: true })
+  try {
+    const names = tables.map((table) => `'${table}'`).join()
+    return database.prepare(`select pageno from dbstat where name in (${names})`).all() as unknown as [
+      number,
+    ][]
+  } finally {
+    database.close()
+  }
+}
+
 test('a damaged page met by an answer makes the service not ready until it is started again', async (t) => {
   const made = await storeOf(t, sqlite, NAMED_SAMPLE)
   const store = join(temporaryFolder(t), 'lyra.db')
   copyFileSync(made, store)
   const bytes = readFileSync(store)
-  // The first pages are those without which no store is opened.
-  for (let page = 60; page < bytes.length / 4096; page += 2) bytes.fill(0xee, page * 4096, page * 4096 + 600)
+  // Not the pages without which no store is opened.
+  for (const [page] of pagesOf(store, 'checkpoints', 'funding_period_data_points', 'funding_periods'))
+    bytes.fill(0xee, (page - 1) * 4096, (page - 1) * 4096 + 600)
   writeFileSync(store, bytes)
   const { service, base } = await startService(t, `--store ${store}`)
   const ready = () => send(base, '/ready')
