@@ -161,6 +161,8 @@ describe('notifications of the explorer', () => {
       for (const width of [390, 820, 1_440]) {
         await page.setViewportSize({ width, height: 900 })
         await assertFits(page, `${width}`)
+        const { x, width: own } = (await page.locator('.watches').boundingBox())!
+        assert.ok(x >= 0 && x + own <= width, `${width}: ${x} to ${x + own}`)
       }
       await page.reload()
       await page.getByRole('button', { name: 'Notify me (1)' }).click()
