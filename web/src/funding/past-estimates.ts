@@ -1,18 +1,19 @@
 import type { HistoricEstimate, LyraClient } from 'lyra-client'
 import { approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
-import { expectedLength, lengthOf, type Period, RATE_SPANS, rateFor } from '../periods/period.ts'
+import { expectedLength, lengthOf, type Period, rateFor } from '../periods/period.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
-import type { BarKind } from './reading.ts'
-import { subjectOf, type ViewRange } from './view-range.ts'
+import type { EstimateLine } from './charts.ts'
+import { BAR_SPANS, type BarKind } from './reading.ts'
+import { DAY, subjectOf, type ViewRange } from './view-range.ts'
 
 /** Estimates of one request, and how many requests there may be: more would not be seen. */
 const PAGE = 5_000
 const MOST_PAGES = 3
 
 /** The longest range that the service answers. */
-const LONGEST = 31n * 86_400_000_000_000n
+const LONGEST = 31n * DAY
 
 /** What a period's payment was estimated to be, at a time. */
 export type PastEstimate = {
@@ -81,7 +82,7 @@ export function estimateLine(
   { list }: PastEstimates,
   periods: readonly Period[],
   kind: BarKind,
-): readonly { time: bigint; value: number | null }[] {
+): EstimateLine {
   if (kind === 'cumulative') return []
   const valueIn = valueAs(kind, periods)
   const points: { time: bigint; value: number | null }[] = []
@@ -113,8 +114,8 @@ export function estimateAt(
 
 /** The value of an estimate as bars of a kind have it: its rate, or that of another span. */
 function valueAs(kind: Exclude<BarKind, 'cumulative'>, periods: readonly Period[]) {
-  if (kind === 'rate') return ({ rate }: PastEstimate) => (rate === null ? null : parseDecimal(rate))
-  const span = kind === '8h' ? RATE_SPANS['8h'] : RATE_SPANS.year
+  const span = BAR_SPANS[kind]
+  if (span === null) return ({ rate }: PastEstimate) => (rate === null ? null : parseDecimal(rate))
   const lengths = new Map(periods.map((period) => [period.seq, lengthOf(period)]))
   const expected = expectedLength(periods)
   return ({ rate, seq }: PastEstimate) => rateFor(span, rate, lengths.get(seq) ?? expected)

@@ -2,7 +2,7 @@ import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-clien
 import { useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
-import { multiply, parseDecimal, subtract, trimZeros, writeDecimal, ZERO } from '../figures/decimal.ts'
+import { multiply, parseDecimal, trimZeros, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
@@ -15,7 +15,7 @@ import { isWhole, missingOf } from '../service/missing.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { markUnit } from './mark-price.tsx'
 import { Missing, whyUnknown } from './now-figures.tsx'
-import { readUnits } from './units.ts'
+import { readUnits, receivedBy } from './units.ts'
 import { subjectOf, type ViewRange } from './view-range.ts'
 
 /** A range that is dragged is asked for once it rests; milliseconds. */
@@ -55,13 +55,6 @@ export type PositionPaymentsProps = {
   estimate: FundingEstimate | null
   unit: Unit | null
   summary: Query<MarketSummary | null>
-}
-
-/** Amount that a position receives if one unit of a long position pays so much; negative if it pays. */
-export function receivedBy(units: string, payment: string): string | null {
-  const [size, each] = [parseDecimal(units), parseDecimal(payment)]
-  if (size === null || each === null) return null
-  return trimZeros(writeDecimal(subtract(ZERO, multiply(size, each))))
 }
 
 /** Payments of a position of a chosen size for the periods that ended in the shown range. */

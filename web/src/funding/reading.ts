@@ -23,6 +23,14 @@ export const BAR_KINDS = {
 
 export type BarKind = keyof typeof BAR_KINDS
 
+/** The span that a bar's rate is brought to; null for that of its period. */
+export const BAR_SPANS: Record<BarKind, bigint | null> = {
+  rate: null,
+  '8h': RATE_SPANS['8h'],
+  annualised: RATE_SPANS.year,
+  cumulative: null,
+}
+
 /** The bars of the periods of a range, in percent, followed by the estimate of the running one. */
 export function barsOf(
   periods: readonly Period[],
@@ -80,7 +88,7 @@ export function barValues(
     if (isEstimate || due.has(period)) sum = add(sum, number)
     else if (kind === 'cumulative') continue
     const length = isEstimate ? expectedLength(periods) : lengthOf(period)
-    const span = { rate: null, cumulative: null, '8h': RATE_SPANS['8h'], annualised: RATE_SPANS.year }[kind]
+    const span = BAR_SPANS[kind]
     const value = span === null ? (kind === 'rate' ? number : sum) : rateFor(span, rate, length)
     if (value !== null) values.set(period.seq, value)
   }

@@ -1,4 +1,4 @@
-import { parseDecimal } from '../figures/decimal.ts'
+import { multiply, parseDecimal, subtract, trimZeros, writeDecimal, ZERO } from '../figures/decimal.ts'
 
 /** A position size that the API accepts. */
 const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
@@ -42,4 +42,11 @@ function withoutCommas(text: string): string[] {
   if (point !== -1) return [text.replaceAll('.', '').replace(',', '.')]
   if (/^-?[1-9]\d{0,2},\d{3}$/.test(text)) return [plain, text.replace(',', '.')]
   return text.indexOf(',') === comma ? [text.replace(',', '.')] : [plain]
+}
+
+/** Amount that a position receives if one unit of a long position pays so much; negative if it pays. */
+export function receivedBy(units: string, payment: string): string | null {
+  const [size, each] = [parseDecimal(units), parseDecimal(payment)]
+  if (size === null || each === null) return null
+  return trimZeros(writeDecimal(subtract(ZERO, multiply(size, each))))
 }

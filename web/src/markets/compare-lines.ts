@@ -171,6 +171,11 @@ function stepsOf({ due }: Line, shown: Shown): Step[] {
   return due.map(({ start, end }, index) => ({ start, end, value: values[index]! }))
 }
 
+/** All starts and ends of some lines' steps, in order. */
+function timesOf(lines: readonly (readonly Step[])[]): bigint[] {
+  return [...new Set(lines.flat().flatMap(({ start, end }) => [start, end]))].sort((a, b) => (a < b ? -1 : 1))
+}
+
 /**
  * The first line less the second one, while both have a value; null if there are not two of them, or their rates are of periods
  * that may have different lengths.
@@ -179,9 +184,7 @@ export function spreadOf(lines: readonly Line[], shown: Shown): Step[] | null {
   const [one, other] = lines
   if (lines.length !== 2 || (shown.kind === 'rate' && shown.basis === 'period')) return null
   const [steps, others] = [stepsOf(one!, shown), stepsOf(other!, shown)]
-  const times = [...new Set([...steps, ...others].flatMap(({ start, end }) => [start, end]))].sort((a, b) =>
-    a < b ? -1 : 1,
-  )
+  const times = timesOf([steps, others])
   const valueAt = (all: readonly Step[]) => {
     let at = 0
     return (time: bigint) => {
@@ -209,9 +212,7 @@ export function describeSpread(steps: readonly Step[], shown: Shown, at: bigint 
 export function columnsOf(lines: readonly Line[], shown: Shown): uPlot.AlignedData {
   const spread = spreadOf(lines, shown)
   const all = [...lines.map((line) => stepsOf(line, shown)), ...(spread === null ? [] : [spread])]
-  const times = [...new Set(all.flatMap((steps) => steps.flatMap(({ start, end }) => [start, end])))].sort(
-    (left, right) => (left < right ? -1 : 1),
-  )
+  const times = timesOf(all)
   const places = new Map(times.map((time, index) => [time, index]))
   const factor = shown.kind === 'money' ? 1 : 100
   const columns = all.map((steps) => {

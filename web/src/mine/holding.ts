@@ -1,10 +1,11 @@
 import type { LyraClient, MarketFunding, MarketSummary } from 'lyra-client'
-import { add, type Decimal, multiply, parseDecimal, round, subtract, ZERO } from '../figures/decimal.ts'
+import { add, type Decimal, parseDecimal, round, ZERO } from '../figures/decimal.ts'
+import { midnightBefore } from '../funding/days.ts'
+import { receivedBy } from '../funding/units.ts'
+import { DAY } from '../funding/view-range.ts'
 import { nextPaymentOf } from '../markets/summary.ts'
-import { changeOf } from '../party/payments.ts'
+import { bySize, changeOf } from '../party/payments.ts'
 import { askEach, type SinglePayment } from '../party/single-payments.tsx'
-
-const DAY = 86_400_000_000_000n
 
 /** Payments that are looked through for the latest one of each market. */
 const LATEST = 200
@@ -46,8 +47,7 @@ export function holdingsOf(
   summaries: readonly MarketSummary[],
   last: bigint,
 ): Holding[] {
-  const weekStart = ((last - (((last % DAY) + DAY) % DAY)) / DAY - 6n) * DAY
-  const sizeOf = ({ month }: Holding) => (month.digits < 0n ? subtract(ZERO, month) : month)
+  const weekStart = midnightBefore(last) - 6n * DAY
   return markets
     .map(({ marketId, net, buckets = [] }): Holding => {
       const summary = summaries.find((one) => one.marketId === marketId) ?? null
@@ -64,10 +64,9 @@ export function holdingsOf(
         estimate: due === null || paid === null ? null : estimatedFor(paid, summary),
       }
     })
-    .sort((a, b) => {
-      const apart = subtract(sizeOf(b), sizeOf(a)).digits
-      return apart === 0n ? 0 : apart < 0n ? -1 : 1
-    })
+    .sort((a, b) =>
+      bySize({ marketId: a.marketId, total: a.month }, { marketId: b.marketId, total: b.month }),
+    )
 }
 
 /** Null if the position has ended, as far as payments say: the period after the last payment was paid, too. */
@@ -75,11 +74,11 @@ function estimatedFor(
   { size, fundingPeriodSeq }: SinglePayment,
   summary: MarketSummary | null,
 ): Decimal | null {
-  const [units, payment] = [parseDecimal(size ?? ''), parseDecimal(summary?.estimate?.fundingPayment ?? '')]
   const isOfLastPeriod = summary?.lastPaidPeriod?.seq === fundingPeriodSeq
-  if (units === null || payment === null || !isOfLastPeriod) return null
-  // A long position pays a positive payment; amounts are whole numbers of the smallest unit.
-  return round(subtract(ZERO, multiply(units, payment)), 0)
+  const received = receivedBy(size ?? '', summary?.estimate?.fundingPayment ?? '')
+  const number = received === null || !isOfLastPeriod ? null : parseDecimal(received)
+  // Amounts are whole numbers of the smallest unit.
+  return number === null ? null : round(number, 0)
 }
 
 /** The sums of several markets with one settlement asset. */

@@ -35,7 +35,8 @@ export function sumsByMarket(markets: readonly MarketFunding[]): MarketSums[] {
     .sort(bySize)
 }
 
-function bySize(a: Pick<MarketSums, 'total' | 'marketId'>, b: typeof a): number {
+/** Those of the greatest amounts first, whether they were received or paid; equal ones by id. */
+export function bySize(a: Pick<MarketSums, 'total' | 'marketId'>, b: typeof a): number {
   return compare(sizeOf(b.total), sizeOf(a.total)) || (a.marketId < b.marketId ? -1 : 1)
 }
 

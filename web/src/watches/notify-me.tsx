@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { describeWatch } from './judge.ts'
-import { addWatch, keyOf, MOST_WATCHES, removeWatch, type Watch, watches } from './watches.ts'
+import { addWatch, isWatch, keyOf, MOST_WATCHES, removeWatch, type Watch, watches } from './watches.ts'
 
 /** Asks the browser to allow notifications, if it has not been asked. */
 async function askToNotify(): Promise<void> {
@@ -42,22 +42,21 @@ function Watches({ own, children }: { own: readonly Watch[]; children: preact.Co
   )
 }
 
-const VALUE = /^[-+]?\d{1,12}(\.\d{1,12})?$/
-
 /** Watches the rate of a market. */
 export function NotifyOfRate({ marketId }: { marketId: string }) {
   const own = watches.value.filter((watch) => watch.marketId === marketId && watch.kind !== 'minimum')
   const [kind, setKind] = useState<'above' | 'below' | 'sign'>('above')
   const [value, setValue] = useState('')
-  const typed = value.trim().replace('\u2212', '-').replace(/\s*%$/, '')
-  const isComplete = kind === 'sign' || VALUE.test(typed)
+  const typed = value.trim().replace('\u2212', '-').replace(/^\+/, '').replace(/\s*%$/, '')
+  const watch = { marketId, kind, value: kind === 'sign' ? '' : typed, partyId: '' }
+  const isComplete = isWatch(watch)
   return (
     <Watches own={own}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
           if (!isComplete) return
-          addWatch({ marketId, kind, value: kind === 'sign' ? '' : typed.replace('+', ''), partyId: '' })
+          addWatch(watch)
           void askToNotify().then(() => setValue(''))
         }}
       >

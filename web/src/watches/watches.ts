@@ -1,4 +1,5 @@
-import { effect, signal } from '@preact/signals'
+import { effect } from '@preact/signals'
+import { itemsIn, keptList } from '../service/kept-list.ts'
 import { hasWatches, WATCHES_KEY } from './has-watches.ts'
 
 /** What the reader wants to be notified of, in this browser and while a tab is open. */
@@ -20,7 +21,7 @@ export const MOST_WATCHES = 20
 const ID = /^[0-9a-f]{64}$/
 const VALUE = /^-?\d{1,12}(\.\d{1,12})?$/
 
-export const watches = signal<readonly Watch[]>(stored())
+export const watches = keptList(WATCHES_KEY, readWatches)
 
 /** Identifies a watch: there is one of each. */
 export const keyOf = ({ marketId, kind, value, partyId }: Watch): string =>
@@ -38,55 +39,25 @@ export function removeWatch(watch: Watch): void {
 
 /** Remembers how watches were seen. */
 export function noteSeen(seen: ReadonlyMap<string, string>): void {
-  if ([...seen].length === 0) return
+  if (seen.size === 0) return
   watches.value = watches.value.map((one) => ({ ...one, seen: seen.get(keyOf(one)) ?? one.seen }))
 }
 
 effect(() => {
-  const kept = watches.value
-  hasWatches.value = kept.length > 0
-  try {
-    if (kept.length === 0) localStorage.removeItem(WATCHES_KEY)
-    else localStorage.setItem(WATCHES_KEY, JSON.stringify(kept))
-  } catch {
-    // Without storage they last as long as the page.
-  }
+  hasWatches.value = watches.value.length > 0
 })
-
-// Another tab of this browser has changed them, or has told of one.
-addEventListener('storage', ({ key }) => {
-  if (key === WATCHES_KEY || key === null) watches.value = stored()
-})
-
-function stored(): readonly Watch[] {
-  try {
-    return readWatches(localStorage.getItem(WATCHES_KEY))
-  } catch {
-    return []
-  }
-}
 
 /** The watches in a stored text: what is none is left out. */
 export function readWatches(text: string | null): readonly Watch[] {
-  let read: unknown
-  try {
-    read = JSON.parse(text ?? '[]')
-  } catch {
-    return []
-  }
-  if (!Array.isArray(read)) return []
-  return read
-    .flatMap((one: Partial<Record<keyof Watch, unknown>> | null): Watch[] => {
-      const { marketId, kind, value, partyId, seen } = one ?? {}
-      const texts = [marketId, value, partyId, seen]
-      if (!texts.every((cell): cell is string => typeof cell === 'string')) return []
-      const watch = { marketId, kind, value, partyId, seen } as Watch
-      return isWatch(watch) ? [watch] : []
-    })
-    .slice(0, MOST_WATCHES)
+  return itemsIn(text, ({ marketId, kind, value, partyId, seen }): Watch | null => {
+    const areTexts = [marketId, value, partyId, seen].every((cell) => typeof cell === 'string')
+    const watch = { marketId, kind, value, partyId, seen } as Watch
+    return areTexts && isWatch(watch) ? watch : null
+  }).slice(0, MOST_WATCHES)
 }
 
-function isWatch({ marketId, kind, value, partyId }: Watch): boolean {
+/** Whether a market, a value and a party can be watched in this way. */
+export function isWatch({ marketId, kind, value, partyId }: Omit<Watch, 'seen'>): boolean {
   if (!ID.test(marketId)) return false
   switch (kind) {
     case 'above':

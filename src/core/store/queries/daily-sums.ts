@@ -20,17 +20,17 @@ const COUNT_PAYMENTS = `select cast(count(*) as text) from funding_payments
   where market_id = $1 and timestamp >= $2 and timestamp < $3`
 
 /**
- * A condition on the parties' ids as such would let PostgreSQL walk an index of all parties, with the payments of all days: its
- * generic plans assume that few match.
+ * The statement that reads a day's payments. A condition on the parties' ids as such would let PostgreSQL walk an index of all
+ * parties, with the payments of all days: its generic plans assume that few match.
  */
-const readPayments = (condition: string, key: string) => `
+const paymentsStatement = (condition: string, key: string) => `
   select party_id, amount, loss_amount, ${textOf('timestamp')}, ${textOf('seq')} from funding_payments
   where market_id = $1 and timestamp < $2 and (timestamp, seq, party_id) > ${key} ${condition}
   order by funding_payments.timestamp, funding_payments.seq, party_id limit ${ROWS_AT_ONCE}`
 
-const READ_PAYMENTS = readPayments('', '($3, $4, $5)')
+const READ_PAYMENTS = paymentsStatement('', '($3, $4, $5)')
 
-const READ_PAYMENTS_OF_PART = readPayments('and substr(party_id, 1, 1) = $3', '($4, $5, $6)')
+const READ_PAYMENTS_OF_PART = paymentsStatement('and substr(party_id, 1, 1) = $3', '($4, $5, $6)')
 
 const READ_NEXT_TIME = `select ${textOf('timestamp')} from funding_payments
   where market_id = $1 and timestamp >= $2 order by funding_payments.timestamp limit 1`

@@ -15,7 +15,10 @@ const plain =
   (type: ViewType) =>
   (name: string, meaning: string, column: string): ViewColumn => ({ name, type, meaning, sql: () => column })
 
+/** A column of texts: its name, its meaning, and the table's column. */
 export const text = plain('text')
+
+/** The same, of 64-bit integers. */
 export const integer = plain('integer')
 
 /** SQL, or how a database writes it. */

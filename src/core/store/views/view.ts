@@ -22,6 +22,7 @@ export const market = (table: string): ViewColumn[] => [
   text('market_code', 'Its short name, such as `BTC/PERP`.', 'instruments.code'),
 ]
 
+/** The party of a row of a table. */
 export const party = (table: string) => text('party_id', 'The party.', `${table}.party_id`)
 
 /** The settlement asset of the market. */

@@ -39,12 +39,13 @@ const DELETE_DAY = 'delete from funding_daily_sums where market_id = $1 and day 
 
 const DELETE_FROM_DAY = 'delete from funding_daily_sums where market_id = $1 and day >= $2'
 
+/** A payment that is written. */
 export type PaymentRow = RowOf<typeof fundingPaymentTable>
 
 type SpanRow = RowOf<typeof paymentSpanTable>
 
 /** The payments that a commit changes, as far as sums depend on them. */
-export class ChangedPayments {
+class ChangedPayments {
   /** The day of the newest payment before the commit. */
   readonly lastDay: bigint
   readonly #days = new Map<string, MarketDay>()
