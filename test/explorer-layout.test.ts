@@ -157,6 +157,10 @@ describe('the layout of the explorer', () => {
       await page.waitForSelector(ready)
       for (const width of [1440, 390]) {
         await page.setViewportSize({ width, height: 900 })
+        // On a phone the page has other tables, as soon as it is drawn anew.
+        await page.evaluate(
+          () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+        )
         for (const table of await page.locator('table').all()) {
           let shown = await table.evaluate(shownRows)
           let copied = await copiedRows(page, table)
