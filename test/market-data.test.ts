@@ -5,7 +5,7 @@ import type { MarketDataEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { batchRows, createBatch, type MarketDataSequence, type PositionedMarketData } from '#core/model/batch'
 import { addMarketData } from '#core/resources/market-data/data-sequence'
-import { latestDataRow } from '#core/resources/market-data/row'
+import { latestDataRow, marketDataRow } from '#core/resources/market-data/row'
 import { decodeEvent, projectEvent } from '#core/resources/projections'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
@@ -138,7 +138,8 @@ test('the highest seq that data name is read without their figures, and is never
     ['named before the lists', [ofMarket, message({ 31: perpetual(7n) }), rest], 7n],
     ['in a message that is not as in real streams', [rest, ofMarket, message({ 31: perpetual(7n) })], 7n],
     ['without a seq', [ofMarket, rest, message({ 31: perpetual(null) })], 0n],
-    ['another product', [ofMarket, rest], 0n],
+    ['another product', [ofMarket, rest], -1n],
+    ['an empty estimate', [ofMarket, rest, message({ 31: message({ 31: new Uint8Array() }) })], -1n],
     ['two products', [ofMarket, message({ 31: perpetual(9n) }), rest, message({ 31: perpetual(7n) })], 9n],
     ['a seq beyond 2^63', [ofMarket, rest, message({ 31: perpetual(2n ** 63n) })], 2n ** 63n],
     [
@@ -150,7 +151,7 @@ test('the highest seq that data name is read without their figures, and is never
   for (const [name, parts, expected] of cases) {
     const { event } = decodeBody(Buffer.concat(parts))
     assert.equal(event!.highestSeq, expected, name)
-    assert.ok(event!.highestSeq! >= (event!.figures?.perpetual?.seq ?? 0n), name)
+    assert.ok(event!.highestSeq! >= marketDataRow(event!, { height: 1n, index: 0 })!.highest_seq, name)
   }
 })
 

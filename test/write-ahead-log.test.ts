@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SHORTEN_INTERVAL_MS } from '#service/exports/wal-limit'
 import { assertSays } from './fixtures/assert-says.ts'
 import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import {
@@ -130,8 +131,10 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     const { logger, lines } = keptLog('warn')
     const base = await serve(t, store, { logger, inThreads: true, limits: NO_FILES })
     lengthen(store, 300 * MB)
+    const start = performance.now()
     for (let time = 0; time < 3; time++) assert.equal(await statusOf(base, TARGET), 503)
-    assert.equal(lines.length, 1, 'once, and not for every request')
+    const mostLines = 1 + Math.floor((performance.now() - start) / SHORTEN_INTERVAL_MS)
+    assert.ok(lines.length >= 1 && lines.length <= mostLines, 'not for every request')
     assert.match(
       lines[0]!,
       /the store's write-ahead log is 31\d MB, and another program prevents it from being emptied/,

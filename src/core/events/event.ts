@@ -91,8 +91,8 @@ export type MarketDataEvent = {
   /** Null if only the lists are known. */
   figures: MarketFigures | null
   /**
-   * The seq of the estimate in `figures`, or a greater one if that cannot be stored; cheaper to read than the figures. Absent
-   * if it costs the same.
+   * The seq of the estimate in `figures`, -1 if they have none, or a greater one if the estimate cannot be stored; cheaper to
+   * read than the figures. Absent if only the figures say it.
    */
   readonly highestSeq?: bigint
 }

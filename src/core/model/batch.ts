@@ -13,6 +13,8 @@ export type PositionedMarketData = EventPosition & { event: MarketDataEvent }
 export type MarketDataSequence = {
   readonly first: EventPosition
   readonly last: PositionedMarketData
+  /** The greatest seq that any of the data names, or a greater one; null if only their figures say it. */
+  readonly highestSeq: bigint | null
   /** All before the last, the latest first. */
   earlier(): Iterable<PositionedMarketData>
   /** Adds data. If others have the same position, those added later count. */

@@ -4,8 +4,10 @@ import type { StoreWal } from '#core/store/store'
 import { unavailable } from '../http/errors.ts'
 import type { LongReads } from '../streams/long-reads/long-reads.ts'
 
-/** How often to try to empty a long WAL without readers here, and when a client may retry. */
-const SHORTEN_INTERVAL_MS = 5_000
+/** How often to try to empty a long WAL without readers here. */
+export const SHORTEN_INTERVAL_MS = 5_000
+
+/** When a client may retry. */
 const RETRY_SECONDS = 10
 
 export type WalLimitOptions = {

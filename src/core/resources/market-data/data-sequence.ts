@@ -17,12 +17,14 @@ export function addMarketData({ marketData }: Batch, data: PositionedMarketData)
  */
 class DataSequence implements MarketDataSequence {
   #last: PositionedMarketData
+  #highestSeq: bigint | null
   readonly #earlier = new DataColumns()
   /** Those that were added after later ones, in the order in which they were added. */
   readonly #late: PositionedMarketData[] = []
 
   constructor(only: PositionedMarketData) {
     this.#last = only
+    this.#highestSeq = only.event.highestSeq ?? null
   }
 
   get last(): PositionedMarketData {
@@ -34,7 +36,14 @@ class DataSequence implements MarketDataSequence {
     return this.#earlier.length > 0 ? this.#earlier.positionAt(0) : this.#last
   }
 
+  get highestSeq(): bigint | null {
+    return this.#highestSeq
+  }
+
   add(data: PositionedMarketData): void {
+    const { highestSeq } = data.event
+    if (highestSeq === undefined || this.#highestSeq === null) this.#highestSeq = null
+    else if (highestSeq > this.#highestSeq) this.#highestSeq = highestSeq
     if (isBefore(data, this.#last)) {
       this.#late.push(data)
     } else {
@@ -64,7 +73,6 @@ class DataSequence implements MarketDataSequence {
 class DataColumns {
   readonly #heights: bigint[] = []
   readonly #indexes: number[] = []
-  readonly #highestSeqs: bigint[] = []
   /** The bytes in which received data lie, or the data themselves, if they were never bytes: imported ones. */
   readonly #sources: (Buffer | MarketDataEvent)[] = []
   readonly #starts: number[] = []
@@ -80,10 +88,8 @@ class DataColumns {
     if (event instanceof ReceivedMarketData) {
       const { bytes, start, end } = event.body
       this.#pushSource(bytes, start, end)
-      this.#highestSeqs.push(sameOr(this.#highestSeqs.at(-1), event.highestSeq))
     } else {
       this.#pushSource(event, 0, 0)
-      this.#highestSeqs.push(0n)
     }
   }
 
@@ -105,9 +111,6 @@ class DataColumns {
     const source = this.#sources[at]!
     if (!Buffer.isBuffer(source)) return source
     const body = { bytes: source, start: this.#starts[at]!, end: this.#ends[at]! }
-    return new ReceivedMarketData(marketId, this.#highestSeqs[at]!, body)
+    return new ReceivedMarketData(marketId, body)
   }
 }
-
-/** The known one of two equal numbers, so that the other is not kept. */
-const sameOr = (known: bigint | undefined, value: bigint): bigint => (known === value ? known : value)

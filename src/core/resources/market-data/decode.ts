@@ -15,8 +15,9 @@ import { decodeFigures } from './figures.ts'
 import { keepElement, noFeeShare, noSla, PENALTIES, readFeeShare, readSla } from './list-elements.ts'
 
 const MARKET = bytesOf(12)
-const FEE_SHARE = bytesOf(26)
-const SLA = bytesOf(32)
+/** An element of the list of fee shares, and one of the list of SLAs. */
+export const FEE_SHARE = bytesOf(26)
+export const SLA = bytesOf(32)
 /** The product's data, and within these those of a perpetual. */
 const PRODUCT = bytesOf(31)
 const SEQ = uint(5)
@@ -54,21 +55,27 @@ export function decodeMarketData(
   leaveOut: LeftOutSink,
 ): MarketDataEvent | null {
   reader.reset(bytes, start, end)
-  highestSeq = 0n
+  highestSeq = NO_SEQ
   let marketId = findPlainMarket()
   if (marketId === null) {
     reader.reset(bytes, start, end)
     marketId = readLists(reader, noLists(), leaveOut).marketId
-    highestSeq = 0n
+    highestSeq = NO_SEQ
     noteSeqs(bytes, start, end)
   }
-  if (marketId !== '') return new ReceivedMarketData(marketId, highestSeq, copyBytes(bytes, start, end))
+  if (marketId !== '') return new ReceivedMarketData(marketId, copyBytes(bytes, start, end), highestSeq)
   leaveOut('invalid market ID')
   return null
 }
 
-/** The greatest seq that the message that was looked through last names; 0 if it names none. */
-let highestSeq = 0n
+/** The seq of data that name no funding period. */
+export const NO_SEQ = -1n
+
+/**
+ * The greatest seq that the message that was looked through last names. 0 if it has an estimate without a seq, as the core
+ * sends that of the first period.
+ */
+let highestSeq = NO_SEQ
 
 /** Reads products, beside the reader of the message. */
 const productReader = new WireReader()
@@ -104,12 +111,10 @@ function noteSeqsOfPerpetual(end: number): void {
   const perpetualEnd = productReader.enter()
   while (productReader.at < perpetualEnd) {
     const tag = productReader.tag()
-    if (tag === SEQ) {
-      const seq = productReader.uint64()
-      if (seq > highestSeq) highestSeq = seq
-    } else {
-      productReader.skip(tag)
-    }
+    let seq = 0n
+    if (tag === SEQ) seq = productReader.uint64()
+    else productReader.skip(tag)
+    if (seq > highestSeq) highestSeq = seq
   }
   productReader.leave(end)
 }
@@ -118,14 +123,14 @@ function noteSeqsOfPerpetual(end: number): void {
 export class ReceivedMarketData implements MarketDataEvent {
   readonly kind = 'market-data'
   readonly marketId: string
-  readonly highestSeq: bigint
+  readonly highestSeq?: bigint
   readonly body: CopiedBytes
   #lists: Lists | null = null
 
-  constructor(marketId: string, highestSeq: bigint, body: CopiedBytes) {
+  constructor(marketId: string, body: CopiedBytes, highestSeq?: bigint) {
     this.marketId = marketId
-    this.highestSeq = highestSeq
     this.body = body
+    if (highestSeq !== undefined) this.highestSeq = highestSeq
   }
 
   get feeShares(): FeeShare[] {

@@ -4,10 +4,8 @@ import type { MarketDataEvent, MarketFigures, PerpetualData } from '../../events
 import { isStorableNumber } from '../../events/left-out.ts'
 import { type Batch, type MarketDataSequence, put } from '../../model/batch.ts'
 import type { RowOf } from '../../model/table.ts'
+import { NO_SEQ } from './decode.ts'
 import { marketDataTable } from './table.ts'
-
-/** The seq if the data name no period. */
-const NO_SEQ = -1n
 
 /** The row of a market's figures and of the core's estimate; null if only the lists of its data are known. */
 export function marketDataRow(
@@ -40,16 +38,15 @@ export function latestDataRow(data: MarketDataSequence): RowOf<typeof marketData
   const { event, ...position } = data.last
   const row = marketDataRow(event, position)
   if (row === null) return null
-  let highest = row.highest_seq
-  for (const { event: earlier } of data.earlier()) {
-    // Nearly always an earlier period, or the same one: the other figures need not be decoded.
-    if (highest > NO_SEQ && earlier.highestSeq !== undefined && earlier.highestSeq <= highest) continue
-    highest = greatest([highest, seqNamedBy(storableEstimate(earlier.figures))])
-  }
-  return { ...row, highest_seq: highest }
+  // Nearly always the running period's, which the last data name: the figures of the others need not be decoded.
+  if (data.highestSeq !== null && data.highestSeq <= row.highest_seq) return row
+  const earlier = Array.from(data.earlier(), ({ event: { figures } }) =>
+    seqNamedBy(storableEstimate(figures)),
+  )
+  return { ...row, highest_seq: greatest([row.highest_seq, ...earlier]) }
 }
 
-/** The seq of the period that an estimate is for; -1 for no period. The core sends 0 in both cases. */
+/** The seq of the period that an estimate is for. The core sends 0 in both cases. */
 function seqNamedBy(estimate: PerpetualData | null): bigint {
   if (estimate === null) return NO_SEQ
   const { seq, fundingPayment, fundingRate, internalTwap, externalTwap } = estimate

@@ -19,7 +19,7 @@ import { realPathOf } from './real-path.ts'
 type FileState = { storeId: string; commits: bigint; walFrom: bigint }
 
 /** The writer copies the WAL to the file from this size on, in bytes. */
-export const MAX_WAL_BYTES = 4 * 1024 * 1024
+export const MAX_WAL_BYTES = 16 * 1024 * 1024
 
 /** A WAL that is being copied during the comparison looks wrong, but not a moment later. */
 const CHECK_ATTEMPTS = 3

@@ -4,6 +4,7 @@ import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
 import { type LiquidityProviderRow, liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
 import { providerListTable, providerTable } from '../../resources/liquidity-providers/table.ts'
+import { haveSameListBytes } from '../../resources/market-data/same-lists.ts'
 import { positionOf } from '../queries/unseen/positioned-rows.ts'
 import { type Mutation, readEach } from '../queries-protocol.ts'
 import { latest, type ProviderMoves, partyOf } from './provider-moves.ts'
@@ -146,8 +147,8 @@ type ListedProviders = {
 }
 
 /**
- * Goes back from the last list as long as any provider has the same figures. Most figures change with each list, so few
- * lists need to be decoded.
+ * Goes back from the last list as long as any provider has the same figures. Most figures change with each list, or none
+ * does, so few lists need to be decoded.
  */
 function listedProviders({ data, from }: NewerData): ListedProviders {
   const { last } = data
@@ -158,10 +159,14 @@ function listedProviders({ data, from }: NewerData): ListedProviders {
     ]),
   )
   let unchanged = [...listed.values()]
+  let later = last
   for (const list of data.earlier()) {
     if (unchanged.length === 0 || (from !== null && isBefore(list, from))) break
-    const earlier = new Map(liquidityProviderRows(list.event).map((figures) => [figures.partyId, figures]))
-    unchanged = unchanged.filter(({ figures }) => isSame(figures, earlier.get(figures.partyId)))
+    if (!haveSameListBytes(list.event, later.event)) {
+      const earlier = new Map(liquidityProviderRows(list.event).map((figures) => [figures.partyId, figures]))
+      unchanged = unchanged.filter(({ figures }) => isSame(figures, earlier.get(figures.partyId)))
+    }
+    later = list
     // No follower has received a row without a position.
     if (hasBlock(list.height)) for (const provider of unchanged) provider.listPosition = list
   }
