@@ -21,5 +21,5 @@ if (Number(process.versions.node.split('.')[0]) < REQUIRED) {
     // For threads and further processes.
     process.env.NODE_COMPILE_CACHE = compiled
   }
-  await import(existsSync(SOURCES) ? SOURCES : '../dist/main.js')
+  await import(existsSync(SOURCES) ? SOURCES : '../dist/program/main.js')
 }

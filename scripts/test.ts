@@ -3,6 +3,7 @@
 // LYRA_TEST_STORE chooses the stores to test on: sqlite, postgres, or all. By default files that are named run on SQLite, and
 // all files together on PostgreSQL, too, if it is installed. It is started here unless LYRA_TEST_POSTGRES names a
 // server. `citus` is a cluster, whose coordinator LYRA_TEST_CITUS names.
+// LYRA_TEST_PROGRAM is the entry of the program that tests start; by default a bundle of the sources, built here.
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -12,6 +13,7 @@ import { spec } from 'node:test/reporters'
 import { inspect, parseArgs } from 'node:util'
 import { compileCacheFolder } from '../bin/compile-cache.js'
 import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
+import { BUNDLED_PROGRAM, ensureProgramBuilt } from './build-program.ts'
 import { ensureWebBuilt } from './build-web.ts'
 import { describeSkipped } from './skipped-tests.ts'
 
@@ -52,7 +54,8 @@ const others = globSync('test/*.test.ts', { cwd: root })
 const first = FIRST.map((name) => `test/${name}.test.ts`)
 const files = named.length > 0 ? named : [...new Set([...first, ...others.sort()])]
 
-await ensureWebBuilt()
+await Promise.all([ensureWebBuilt(), ensureProgramBuilt()])
+process.env.LYRA_TEST_PROGRAM ??= BUNDLED_PROGRAM
 // As the program itself does: a test file starts in half the time.
 const compiled = compileCacheFolder()
 if (compiled !== null) process.env.NODE_COMPILE_CACHE ??= compiled

@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { MAIN } from './fixtures/program.ts'
+import { SOURCE_MAIN } from './fixtures/program.ts'
 import { fileWith, temporaryFolder } from './fixtures/stores.ts'
 
 /** Runs `lyra --version` with a temporary folder and a home of its own; returns what both contain afterwards. */
 function run(temp: string, home: string, more: Record<string, string> = {}) {
   const { PATH } = process.env
   const env = { PATH, TMPDIR: temp, HOME: home, ...more }
-  execFileSync(process.execPath, [MAIN, '--version'], { env, stdio: 'pipe' })
+  execFileSync(process.execPath, [SOURCE_MAIN, '--version'], { env, stdio: 'pipe' })
   return { temporary: readdirSync(temp), cached: (folder: string) => readdirSync(folder).length }
 }
 

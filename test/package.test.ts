@@ -20,20 +20,17 @@ const filesIn = (archive: string) =>
     .map((name) => name.replace(/^package\//, ''))
     .sort()
 
-/** What the package of the program contains: the compiled sources, the explorer, what the program reads, and documents. */
+/** What the package of the program contains: the bundle, the explorer, what the program reads, and documents. */
 function programFiles(): string[] {
-  const compiled = (folder: string, to: string) =>
-    globSync('**/*.ts', { cwd: join(ROOT, folder) }).map((name) => `${to}${name.replace(/ts$/, 'js')}`)
   return [
     ...['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'],
     ...['bin/compile-cache.js', 'bin/lyra.js'],
     ...globSync('proto/**/*.{proto,binpb}', { cwd: ROOT }),
-    ...compiled('src', 'dist/'),
-    ...compiled('client/src', 'dist/client/'),
+    ...readdirSync(join(ROOT, 'dist/program')).map((name) => `dist/program/${name}`),
     ...globSync('dist/web/**', { cwd: ROOT, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1)),
-    ...['dist/commit.txt', 'dist/lyra.1', 'dist/package.json'],
+    ...['dist/commit.txt', 'dist/lyra.1'],
   ].sort()
 }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { boolField, readerOf, textField, uint32Field } from '#core/events/message-fields'
 import { WireReader } from '#core/events/wire-reader'
+import { PACKAGE_ROOT } from '../version.ts'
 
 /*
  * The types of the messages that are spoken over gRPC, read from the files that `npm run build:protos` compiles: a
@@ -16,7 +18,7 @@ export const HEALTH = 'grpc.health.v1.Health'
 export const SERVICES = [TRADING_DATA, HEALTH]
 
 /** The folder `proto` of the package: what clients can make their code from. */
-const FOLDER = new URL('../../../proto/', import.meta.url)
+const FOLDER = join(PACKAGE_ROOT, 'proto')
 
 /** The kinds of values that fields have here, by their numbers in `FieldDescriptorProto.Type`. */
 const VALUE_KINDS = {
@@ -167,7 +169,7 @@ const messages = new Map<string, MessageType>()
 const enums = new Map<string, EnumType>()
 const services = new Map<string, ServiceDescriptor>()
 
-for (const bytes of readFiles(readerAt(readFileSync(new URL('descriptors.binpb', FOLDER))), [])) {
+for (const bytes of readFiles(readerAt(readFileSync(join(FOLDER, 'descriptors.binpb'))), [])) {
   const file: FileDescriptor = { name: '', package: '', imports: [], messages: [], enums: [], services: [] }
   readFile(readerAt(bytes), file)
   addTypes(file.package, file)

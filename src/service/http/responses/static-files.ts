@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { PACKAGE_ROOT } from '../../version.ts'
 
 /** How a file is encoded: as it is, or compressed, in a file beside it. */
 export type StaticEncoding = 'br' | 'gzip' | 'identity'
@@ -23,7 +24,7 @@ export type StaticFile = {
 }
 
 /** What `npm run build:web` has built (scripts/build-web.ts). The path is the same from `src` and from the compiled program. */
-const WEB_FOLDER = join(import.meta.dirname, '../../../../dist/web')
+const WEB_FOLDER = join(PACKAGE_ROOT, 'dist/web')
 
 /**
  * The pages and their assets, by name within the folder: `index.html`, `assets/index-1a2b.js`. Read once, so that a
