@@ -3,6 +3,7 @@ import type { StoreHead } from '#core/store/pages/page'
 import type { ClientConnection, Closing, Queue } from '../http/clients/queue.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { Metrics } from '../metrics.ts'
+import { freeBody } from '../questions/free-body.ts'
 import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/question.ts'
 import type { AnswerCache, CachedAnswer, CurrentAnswer } from './answer-cache.ts'
 import type { Renderer } from './renderer.ts'
@@ -113,24 +114,13 @@ export class Answers {
     if (rendered === null) throw emptyStore()
     if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
     const sent = await request.sendRendered(rendered)
-    if (request.response !== null) {
-      const isBeingSent = sent !== null && sent.body === rendered.body
-      if (isBeingSent) request.response.once('close', () => giveBack(rendered.body))
-      else giveBack(rendered.body)
-    }
+    const isBeingSent = sent !== null && sent.body === rendered.body
+    if (!isBeingSent) freeBody(rendered.body)
+    else request.response?.once('close', () => freeBody(rendered.body))
     const source = question.sourceOf(checked)
     if (sent !== null && source !== null && rendered.version !== null) {
       // Nobody waits for this: the answer is sent, and others wait in the queue.
       void this.#cache?.put(request.key, { ...sent, source, version: rendered.version })
     }
   }
-}
-
-/**
- * Frees the memory of a body at once; nobody may read it afterwards. Left to the garbage collector, bodies would cost a
- * whole collection whenever a few dozen megabytes had accumulated.
- */
-function giveBack({ buffer, length }: Buffer): void {
-  // Shorter ones may share their memory with others.
-  if (length >= Buffer.poolSize) (buffer as ArrayBuffer).transfer(0)
 }

@@ -1,4 +1,5 @@
 import type { Resource } from '#core/model/resource'
+import { freeBody } from './free-body.ts'
 import { pageBody } from './page-body.ts'
 import { type CheckedPage, pageRequest } from './page-request.ts'
 import { DEFAULT_PAGE_SIZE } from './parameter-types.ts'
@@ -23,7 +24,9 @@ export function pageQuestion(resource: Resource): Question<CheckedPage> {
       if (form === 'json') return renderedBody(json, storeHead, version)
       // Loaded only if it is needed: most services speak no gRPC.
       const { pageMessage } = await import('./page-message.ts')
-      return { body: pageMessage(resource, json), checkSum: null, storeHead, version }
+      const body = pageMessage(resource, json)
+      freeBody(json)
+      return { body, checkSum: null, storeHead, version }
     },
     workload: ({ limit }) => (limit > LONG_PAGE_ROWS ? { queue: 'long' } : { queue: 'short', rows: limit }),
     sourceOf: ({ selection: { marketId = null, greatest } }) => ({
