@@ -466,3 +466,11 @@ describeOn(STORE_KINDS, 'the metrics of markets', (kind) => {
     assert.deepEqual(droppedOf(gauges), [{ labels: {}, value: 0 }])
   })
 })
+
+test('a service without figures of markets names the option', async (t) => {
+  const { store } = await createLiveStore(t, STORE_KINDS[0]!)
+  const base = await serve(t, store)
+  const { status, text } = await send(base, PATH)
+  assert.equal(status, 404)
+  assert.match(text, /start it with --market-metrics/)
+})

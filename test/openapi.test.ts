@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { LISTS, RESOURCES } from '#core/resources/resources'
-import { ASSETS_PATH, EXPLORER_PATH, exportPath, REFERENCE_PATH, streamPath } from '#service/http/paths'
+import {
+  ASSETS_PATH,
+  EXPLORER_PATH,
+  exportPath,
+  MARKET_METRICS_PATH,
+  REFERENCE_PATH,
+  streamPath,
+} from '#service/http/paths'
 import { openApiDocument } from '#service/openapi/openapi'
 import { asOpenApi30 } from '#service/openapi/openapi-3-0'
 import { QUESTIONS } from '#service/questions/questions'
@@ -180,15 +187,21 @@ describe('The OpenAPI document', () => {
   for (const hasMarkets of [false, true])
     test(`describes every path except those of the explorer's files, ${hasMarkets ? 'with' : 'without'} metrics of markets`, async (t) => {
       const described = openApiDocument('1.2.3', { hasMarketMetrics: hasMarkets }) as Document
-      const pages = [EXPLORER_PATH, REFERENCE_PATH, ASSETS_PATH]
+      // Without the option, the path of the metrics only says so.
+      const others = [
+        EXPLORER_PATH,
+        REFERENCE_PATH,
+        ASSETS_PATH,
+        ...(hasMarkets ? [] : [MARKET_METRICS_PATH]),
+      ]
       const paths = await routedPaths(t, join(temporaryFolder(t), 'lyra.db'), { marketMetrics: hasMarkets })
       // An address that ends in a format is described with the one that takes it as a parameter.
       const isEnding = (path: string) => /^\/api\/v2\/export\/.*\./.test(path)
       const names = paths
-        .filter((path) => !pages.includes(path) && !isEnding(path))
+        .filter((path) => !others.includes(path) && !isEnding(path))
         .map((path) => path.replace(/:(\w+)/, '{$1}'))
       assert.deepEqual(Object.keys(described.paths).sort(), names.sort())
-      assert.equal(names.includes('/metrics/markets'), hasMarkets)
+      assert.equal(names.includes(MARKET_METRICS_PATH), hasMarkets)
       await assertValidOpenApi(described, '3.1')
     })
 

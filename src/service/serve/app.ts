@@ -18,9 +18,11 @@ import { createQueue, createRefusalQueue, type Queue } from '../http/clients/que
 import { createRequestCount } from '../http/clients/rate-limit.ts'
 import { UnsentBytes } from '../http/clients/unsent-bytes.ts'
 import type { CorsOrigins } from '../http/cors.ts'
+import { notFound } from '../http/errors.ts'
 import { addAnswerMetrics, type Exchanges } from '../http/exchange.ts'
 import { createExplainError } from '../http/explain-error.ts'
 import { LIMITS, type Limits } from '../http/limits.ts'
+import { MARKET_METRICS_PATH } from '../http/paths.ts'
 import { createHttpServer } from '../http/requests/http-server.ts'
 import { ParserErrors } from '../http/requests/parser-errors.ts'
 import { RequestTaker } from '../http/requests/take-requests.ts'
@@ -132,7 +134,7 @@ export function createApp(options: AppOptions): App {
     ...RESOURCES.flatMap(exports.ofAllMarkets),
     ...streams.routes,
     ...staticRoutes(),
-    ...(options.marketMetrics ? [marketMetricsRoute(answers, limits)] : []),
+    options.marketMetrics ? marketMetricsRoute(answers, limits) : NO_MARKET_METRICS,
     ...serviceRoutes({ ...options, metrics, storeName: options.storeName, health, clusterFaults }),
   ]
 
@@ -215,6 +217,16 @@ function questionRoutes(answers: Answers, exports: Exports): Route[] {
     const list = 'list' in question.description ? question.description.list : null
     return list !== null && RESOURCES.includes(list) ? exports.pagesOrExport(list, route) : route
   })
+}
+
+/** Says what is missing: whoever asks has set up Prometheus already. */
+const NO_MARKET_METRICS: Route = {
+  path: MARKET_METRICS_PATH,
+  answer: async () => {
+    throw notFound(
+      'this service has no figures of markets; start it with --market-metrics (LYRA_MARKET_METRICS)',
+    )
+  },
 }
 
 /** As of `/metrics`, requests do not count for the rate limit. */

@@ -81,7 +81,7 @@ export function command(): Command {
         'ndjson and csv: iso, dates in UTC instead of nanoseconds; Parquet: micros (UTC, as Spark reads) or local (nanoseconds without a zone) instead of UTC in nanoseconds',
       ).choices(TIMES_FORMS),
     )
-    .option('--text', 'Parquet: write decimals as text, as the core sent them', false)
+    .addOption(flagOption('--text', 'Parquet: write decimals as text, as the core sent them'))
     .addOption(flagOption('--force', 'overwrite an existing file'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
