@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf } from './fixtures/live.ts'
@@ -43,7 +44,7 @@ async function heightsOf(
   mkdirSync(folder)
   for (const [name, bytes] of Object.entries(segments)) writeFileSync(join(folder, name), bytes)
   assert.equal(readdirSync(folder).length, Object.keys(segments).length)
-  const reader = new LogReader([new LocalLog(folder)])
+  const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
   t.after(() => reader.close())
   const complete = new CompleteBlocks(reader)
   const found: (number | null)[] = []

@@ -15,7 +15,8 @@ import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type LogDisk, type LogFile, NODE_DISK } from '#core/log/log-disk'
 import { readHead } from '#core/log/log-head'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { framesOf } from '#core/log/read/read-segment'
 import { readReaders, writeReader } from '#core/log/reader-files'
@@ -145,7 +146,7 @@ describe('An event log', () => {
     rmSync(join(folder, 'head.json'))
     writeFileSync(join(folder, '0000000002-500.bevt.open'), '')
     await writeBlocks(folder, [4, 5])
-    const reader = new LogReader([new LocalLog(folder)])
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
     assert.deepEqual(
       [reader.segments.lowest(), reader.segments.highest(), reader.gaps.at(6n)],
@@ -309,7 +310,7 @@ describe('An event log', () => {
     await writeBlocks(folder, [1, 3], [10, 10])
     const path = join(folder, '0000000001-1-3.bevt')
     truncateSync(path, statSync(path).size - 5)
-    const reader = new LogReader([new LocalLog(folder)])
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
     let count = 0
     const frames = framesOf(reader.segments.find(1n)!, 'it', () => count++)
@@ -338,7 +339,7 @@ describe('An event log', () => {
   test('is read by height: a block sent again from its newest segment, also gzipped, and a gap is what none has', async (t) => {
     const folder = temporaryFolder(t)
     await writeBlocks(folder, [1, 10], [8, 12], [20, 22])
-    const reader = new LogReader([new LocalLog(folder)])
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
     const numberOf = (height: bigint) => reader.segments.find(height)?.number ?? null
     assert.deepEqual([numberOf(7n), numberOf(9n), numberOf(13n), numberOf(21n)], [1, 2, null, 3])
@@ -352,14 +353,14 @@ describe('An event log', () => {
     // What was listed before is read under its new name.
     const packed = await readFirst(reader)
     assert.ok(packed.bytes.equals(plain.bytes))
-    const listedAnew = await readFirst(new LogReader([new LocalLog(folder)]))
+    const listedAnew = await readFirst(new LogReader([new FollowedLog(new FolderSource(folder))]))
     assert.equal(listedAnew.following, 'nothing')
   })
 
   test('that was deleted and begins again at another block is not taken for the same one', async (t) => {
     const folder = temporaryFolder(t)
     await writeBlocks(folder, [1, 3])
-    const log = new LocalLog(folder)
+    const log = new FollowedLog(new FolderSource(folder))
     log.refresh()
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
     await writeBlocks(folder, [50, 55])
@@ -373,11 +374,11 @@ describe('An event log', () => {
   test('gives block 1 from a segment in which another block follows its parts, if there is one', async (t) => {
     const folder = temporaryFolder(t)
     await writeBlocks(folder, [1, 3], [1, 1], [20, 21])
-    const reader = new LogReader([new LocalLog(folder)])
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
     assert.deepEqual(reader.segments.find(1n)?.name, '0000000001-1-3.bevt')
     rmSync(join(folder, '0000000001-1-3.bevt'))
-    const other = new LogReader([new LocalLog(folder)])
+    const other = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => other.close())
     assert.deepEqual(other.segments.find(1n)?.name, '0000000002-1-1.bevt')
   })
@@ -386,7 +387,10 @@ describe('An event log', () => {
     const [one, two] = [temporaryFolder(t), temporaryFolder(t)]
     await writeBlocks(one, [1, 5])
     await writeBlocks(two, [1, 3], [10, 12])
-    const reader = new LogReader([new LocalLog(one), new LocalLog(two)])
+    const reader = new LogReader([
+      new FollowedLog(new FolderSource(one)),
+      new FollowedLog(new FolderSource(two)),
+    ])
     t.after(() => reader.close())
     assert.deepEqual([reader.segments.find(2n)!.log.name, reader.segments.find(2n)!.kind], [two, 'sealed'])
     assert.deepEqual([reader.segments.find(5n)!.log.name, reader.segments.find(11n)!.log.name], [one, two])

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/log-blocks'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
@@ -20,7 +21,7 @@ const blocks = (await blocksOf(SAMPLE)).slice(0, 60)
 async function readAll(
   folder: string,
 ): Promise<{ heights: number[]; reasonFor: (height: number) => string | null }> {
-  const reader = new LogReader([new LocalLog(folder)])
+  const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
   const heights: number[] = []
   const reading = new LogBlocks(
     reader,
@@ -46,7 +47,7 @@ async function readAll(
 
 /** The heights of the whole blocks that a log gives a forwarder, which passes over those that it does not have. */
 async function readWhole(folder: string, last: number): Promise<number[]> {
-  const reader = new LogReader([new LocalLog(folder)])
+  const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
   const heights: number[] = []
   let whole = new CompleteBlocks(reader)
   for (let next = 1n; next <= last; ) {
@@ -184,7 +185,7 @@ describe('blocks of a log', () => {
       rmSync(join(folder, SECOND))
       writeFileSync(join(folder, SECOND + end), damage(bytes))
       assert.deepEqual(await readWhole(folder, 60), readable)
-      const log = new LogReader([new LocalLog(folder)])
+      const log = new LogReader([new FollowedLog(new FolderSource(folder))])
       t.after(() => log.close())
       const stored: number[] = []
       const reading = new LogBlocks(

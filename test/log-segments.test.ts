@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type LogDisk, NODE_DISK } from '#core/log/log-disk'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog, type LogSegment } from '#core/log/read/followed-log'
 import { firstBefore } from '#core/log/read/log-bytes'
 import { LogReader } from '#core/log/read/log-reader'
-import type { LogSegment, LogSource } from '#core/log/read/log-source'
 import { type SegmentName, segmentName } from '#core/log/segment-name'
 import { fileOf, marked } from './fixtures/event-stream.ts'
 import { createRandom, type Random } from './fixtures/random.ts'
@@ -28,7 +28,7 @@ function diskOf(folders: Record<string, readonly SegmentName[]>): LogDisk {
 
 function readerOf(folders: Record<string, readonly SegmentName[]>): LogReader {
   const disk = diskOf(folders)
-  return new LogReader(Object.keys(folders).map((folder) => new LocalLog(folder, disk)))
+  return new LogReader(Object.keys(folders).map((folder) => new FollowedLog(new FolderSource(folder, disk))))
 }
 
 const sealed = (number: number, first: number, last: number, kind: 'sealed' | 'part' = 'sealed') => ({
@@ -57,10 +57,10 @@ type Lost = { segment: LogSegment; from: bigint; to: bigint | null }
 
 /** What a reader is to find, by the rule alone. */
 class PlainChoice {
-  readonly #logs: readonly LogSource[]
+  readonly #logs: readonly FollowedLog[]
   readonly lost: Lost[] = []
 
-  constructor(logs: readonly LogSource[]) {
+  constructor(logs: readonly FollowedLog[]) {
     this.#logs = logs
   }
 

@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { NODE_DISK } from '#core/log/log-disk'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { isIntact, readReceiverFile } from '#core/log/receiver-file'
 import { stateOfLogs } from '#service/live/logs-state'
@@ -38,7 +39,7 @@ describe("A receiver's state", () => {
         const good = JSON.parse(readFileSync(path, 'utf8'))
         assert.notEqual(readReceiverFile(NODE_DISK, folder), null)
         writeFileSync(path, JSON.stringify({ ...good, [name]: wrong }))
-        const reader = new LogReader([new LocalLog(folder)])
+        const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
         t.after(() => reader.close())
         assert.equal(readReceiverFile(NODE_DISK, folder), null)
         const { coreConnected, received, faults, failures, upgrade } = stateOfLogs(reader)

@@ -1,6 +1,9 @@
 import { RecordFramer, type RecordSink } from '../records/record-framer.ts'
 import { EventStreamError } from '../records/record-position.ts'
 
+/** A segment of this size is followed by another one, at the next block. */
+export const SEGMENT_BYTES = 64 * 1024 * 1024
+
 /** Bytes that are read at a time. */
 export const PIECE_BYTES = 1024 * 1024
 

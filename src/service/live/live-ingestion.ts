@@ -1,7 +1,8 @@
 // Live ingestion as a whole: starts the receiver, the committer and the forwarder, and reports their state.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { StoreError } from '#core/store/errors'
 import { readCoverage } from '#core/store/queries/coverage'
@@ -130,7 +131,7 @@ class Ingestion {
   constructor(receiver: Receiver | null, task: LiveTask, options: LiveOptions, listener: LiveListener) {
     const { forward, logs } = task
     const { logger, logLevel } = options
-    this.#reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
+    this.#reader = new LogReader(logs.map((folder) => new FollowedLog(new FolderSource(folder))))
     this.#receiver = receiver
     this.#store = options.store
     this.#listener = listener

@@ -1,8 +1,8 @@
 // What the receivers of several event logs say of themselves, as one state.
 import { describeDuration } from '#core/domain/duration'
 import { NODE_DISK } from '#core/log/log-disk'
+import type { FollowedLog } from '#core/log/read/followed-log'
 import type { LogReader } from '#core/log/read/log-reader'
-import type { LogSource } from '#core/log/read/log-source'
 import { readReaders } from '#core/log/reader-files'
 import { isSilent, type ReceiverFile, type UpgradeState } from '#core/log/receiver-file'
 
@@ -47,7 +47,7 @@ export function stateOfLogs(reader: LogReader): LogsState {
 }
 
 /** Why nothing is heard of the receiver of a log, the first being 1; null while it runs. The message is public. */
-export function silenceOf(log: LogSource, number: number): string | null {
+export function silenceOf(log: FollowedLog, number: number): string | null {
   if (log.fault !== null) return `log ${number} cannot be read (${log.fault})`
   const state = log.receiver()
   if (state === null) return `log ${number} has no receiver yet`
@@ -79,7 +79,7 @@ function leastOf(seconds: readonly (number | null)[]): number | null {
   return limited.length === 0 ? null : Math.min(...limited)
 }
 
-function oldestReaderSeconds({ name, head }: LogSource): number {
+function oldestReaderSeconds({ name, head }: FollowedLog): number {
   let times: number[]
   try {
     times = readReaders(NODE_DISK, name).flatMap(({ isRequired, time }) =>

@@ -1,8 +1,8 @@
 // Event logs that are read together are of one chain.
-import type { LogSource } from '#core/log/read/log-source'
+import type { FollowedLog } from '#core/log/read/followed-log'
 import { StoreError } from '#core/store/errors'
 
-type LogOfChain = { log: LogSource; number: number; chain: string }
+type LogOfChain = { log: FollowedLog; number: number; chain: string }
 
 /** Event logs that are read together, but are of different chains. The message is public. */
 export class SeveralChainsError extends StoreError {
@@ -25,7 +25,7 @@ export class SeveralChainsError extends StoreError {
  *
  * @throws {SeveralChainsError}
  */
-export function refuseSeveralChains(logs: readonly LogSource[]): void {
+export function refuseSeveralChains(logs: readonly FollowedLog[]): void {
   const withChain = logs.flatMap((log, index): LogOfChain[] => {
     const chainId = log.head?.chainId ?? null
     return chainId === null ? [] : [{ log, number: index + 1, chain: JSON.stringify(chainId) }]

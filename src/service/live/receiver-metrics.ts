@@ -1,7 +1,8 @@
 // The `/metrics` of a receiver that runs alone.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { createMetrics } from '../metrics.ts'
 import { addLogMetrics } from './live-metrics.ts'
@@ -18,7 +19,7 @@ export async function serveReceiverMetrics(
 ): Promise<() => Promise<void>> {
   const metrics = createMetrics()
   const show = addLogMetrics(metrics)
-  const reader = new LogReader([new LocalLog(eventLog)])
+  const reader = new LogReader([new FollowedLog(new FolderSource(eventLog))])
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics' || request.method !== 'GET') {
       response.writeHead(404).end()

@@ -5,7 +5,8 @@ import { greatestOrNull } from '#core/domain/integers'
 import { NODE_DISK } from '#core/log/log-disk'
 import { logFault, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { readersFolder } from '#core/log/reader-files'
 import {
@@ -16,6 +17,7 @@ import {
   writeReceiverFile,
 } from '#core/log/receiver-file'
 import type { LogRetention } from '#core/log/retention'
+import { SEGMENT_BYTES } from '#core/log/segment-frames'
 import { segmentsIn } from '#core/log/segment-name'
 import { LogWriter, OtherLogChainError } from '#core/log/write/log-writer'
 import { createAllowList } from './allow-list.ts'
@@ -26,8 +28,7 @@ import { Intake, noIntake } from './intake.ts'
 import { LogShortener } from './log-shortener.ts'
 import { ProtocolUpgrade } from './protocol-upgrade.ts'
 
-/** A segment is followed by another one at this size, or at this part of what is to be kept. */
-const SEGMENT_BYTES = 64 * 1024 * 1024
+/** A segment is followed by another one also at this part of what is to be kept. */
 const SEGMENTS_KEPT = 16
 
 /** What is kept of the log, although all readers have it, unless a setting says otherwise. */
@@ -196,7 +197,7 @@ export class LogReceiver implements Receiver {
       if (storeChain !== null) writer.pinChain(storeChain)
       if (forwarder !== null) {
         if (buffer !== null) await takePosition(buffer, eventLog, forwarder.name)
-        const reader = new LogReader([new LocalLog(eventLog)])
+        const reader = new LogReader([new FollowedLog(new FolderSource(eventLog))])
         registerForwarder(reader, forwarder.name, forwarder.repeatBytes)
         reader.close()
       }

@@ -1,16 +1,16 @@
 // Which receivers of followed event logs have ended, or hang.
 import type { Logger } from 'pino'
-import type { LogSource } from '#core/log/read/log-source'
+import type { FollowedLog } from '#core/log/read/followed-log'
 import { silenceOf } from './logs-state.ts'
 
 /** The receivers of which nothing is heard. One that runs is enough: a block is taken from any log. */
 export class SilentReceivers {
-  readonly #logs: readonly LogSource[]
+  readonly #logs: readonly FollowedLog[]
   readonly #logger: Logger
   /** The logs of which it was said that their receivers are silent. */
   readonly #named = new Set<string>()
 
-  constructor(logs: readonly LogSource[], logger: Logger) {
+  constructor(logs: readonly FollowedLog[], logger: Logger) {
     this.#logs = logs
     this.#logger = logger
   }

@@ -2,12 +2,12 @@
 import type { Logger } from 'pino'
 import type { Coverage } from '#core/domain/coverage'
 import { NODE_DISK } from '#core/log/log-disk'
-import type { LogSource } from '#core/log/read/log-source'
+import type { FollowedLog } from '#core/log/read/followed-log'
 import { readReader, writeReader } from '#core/log/reader-files'
 
 /** Notes in event logs how far the store is. A log that cannot be told is told again. */
 export class StoreNotes {
-  readonly #logs: readonly LogSource[]
+  readonly #logs: readonly FollowedLog[]
   readonly #reader: string
   readonly #logger: Logger
   #store: { height: bigint | null; time: bigint | null } = { height: null, time: null }
@@ -17,7 +17,7 @@ export class StoreNotes {
   readonly #unwritable = new Set<string>()
 
   /** @param reader the name of the store among the readers of the logs */
-  constructor(logs: readonly LogSource[], reader: string, logger: Logger) {
+  constructor(logs: readonly FollowedLog[], reader: string, logger: Logger) {
     this.#logs = logs
     this.#reader = reader
     this.#logger = logger

@@ -1,5 +1,6 @@
 import { NODE_DISK } from '#core/log/log-disk'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { type ReaderFile, readReaders } from '#core/log/reader-files'
 import { isSilent } from '#core/log/receiver-file'
 import { explainPathError } from '#core/records/event-paths'
@@ -35,7 +36,7 @@ export type EventLogReader = {
  * @throws {ServiceError} for a folder that is none.
  */
 export function statusOfEventLog(folder: string): EventLogStatus {
-  const log = new LocalLog(folder)
+  const log = new FollowedLog(new FolderSource(folder))
   log.refresh()
   const { head, segments } = log
   if (log.fault !== null) throw new ServiceError(`${folder}: cannot be read (${log.fault})`)

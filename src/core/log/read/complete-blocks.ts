@@ -2,8 +2,8 @@ import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import { isDamage } from '../../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
+import { isSameSegment, type LogSegment, type SegmentOffset } from './followed-log.ts'
 import type { LogReader } from './log-reader.ts'
-import { isSameSegment, type LogSegment, type SegmentOffset } from './log-source.ts'
 import { framesOf } from './read-segment.ts'
 
 /** A block with all its events; block 1 in each of its two parts. */

@@ -1,4 +1,4 @@
-import { isSameSegment, type LogSource, type SegmentOffset } from './log-source.ts'
+import { type FollowedLog, isSameSegment, type SegmentOffset } from './followed-log.ts'
 import type { SegmentChoice } from './segment-choice.ts'
 
 /**
@@ -6,7 +6,7 @@ import type { SegmentChoice } from './segment-choice.ts'
  * several logs, the most that any has.
  */
 export function bytesAfter(
-  logs: readonly LogSource[],
+  logs: readonly FollowedLog[],
   height: bigint | null,
   current: SegmentOffset | null,
 ): number {

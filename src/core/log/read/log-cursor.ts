@@ -1,7 +1,7 @@
 import type { RecordSink } from '../../records/record-framer.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
+import { isSameSegment, type LogSegment } from './followed-log.ts'
 import type { LogReader } from './log-reader.ts'
-import { isSameSegment, type LogSegment } from './log-source.ts'
 import { framesOf } from './read-segment.ts'
 
 /** A segment that is being read, and its frames from where it was read to. */

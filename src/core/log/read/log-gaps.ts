@@ -1,5 +1,5 @@
 import { isSilent } from '../receiver-file.ts'
-import type { LogSource } from './log-source.ts'
+import type { FollowedLog } from './followed-log.ts'
 import type { ChoiceOptions, SegmentChoice } from './segment-choice.ts'
 
 /** A log counts if its core has sent an event within this time, in milliseconds. */
@@ -10,10 +10,10 @@ type LogGap = { from: bigint; to: bigint }
 
 /** Tells blocks that several logs do not have from those that one of them may still get. */
 export class LogGaps {
-  readonly #logs: readonly LogSource[]
+  readonly #logs: readonly FollowedLog[]
   readonly #segments: SegmentChoice
 
-  constructor(logs: readonly LogSource[], segments: SegmentChoice) {
+  constructor(logs: readonly FollowedLog[], segments: SegmentChoice) {
     this.#logs = logs
     this.#segments = segments
   }
@@ -54,7 +54,7 @@ export class LogGaps {
 }
 
 /** Whether a receiver writes to a log, and its core sends. */
-function isWritten(log: LogSource): boolean {
+function isWritten(log: FollowedLog): boolean {
   const state = log.receiver()
   if (state === null || isSilent(state) || !state.coreConnected || state.lastEventAtMs === null) return false
   return Date.now() - state.lastEventAtMs < COUNTS_MS

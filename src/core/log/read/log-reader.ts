@@ -1,6 +1,6 @@
 import { ChangeSignal } from './change-signal.ts'
+import type { FollowedLog } from './followed-log.ts'
 import { LogGaps } from './log-gaps.ts'
-import type { LogSource } from './log-source.ts'
 import { SegmentChoice } from './segment-choice.ts'
 
 /** How often a log is looked at without a sign of change, in milliseconds. */
@@ -11,7 +11,7 @@ const LOOK_MS = 1_000
  * until they change; its parts answer what is in them.
  */
 export class LogReader {
-  readonly logs: readonly LogSource[]
+  readonly logs: readonly FollowedLog[]
   /** Which segment has a block. */
   readonly segments: SegmentChoice
   /** Which blocks no log has, and which may still come. */
@@ -19,7 +19,7 @@ export class LogReader {
   readonly #changes = new ChangeSignal()
   readonly #stops: (() => void)[]
 
-  constructor(logs: readonly LogSource[]) {
+  constructor(logs: readonly FollowedLog[]) {
     this.logs = logs
     this.segments = new SegmentChoice(logs)
     this.gaps = new LogGaps(logs, this.segments)

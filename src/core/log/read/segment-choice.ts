@@ -1,5 +1,5 @@
 import { greatestOrNull, leastOrNull } from '../../domain/integers.ts'
-import type { LogSegment, LogSource } from './log-source.ts'
+import type { FollowedLog, LogSegment } from './followed-log.ts'
 import { SegmentsByHeight } from './segments-by-height.ts'
 import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
 
@@ -18,11 +18,11 @@ type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: S
  * cannot be read.
  */
 export class SegmentChoice {
-  readonly #logs: readonly LogSource[]
+  readonly #logs: readonly FollowedLog[]
   readonly #unreadable = new UnreadableBlocks()
-  readonly #listed = new Map<LogSource, Listed>()
+  readonly #listed = new Map<FollowedLog, Listed>()
 
-  constructor(logs: readonly LogSource[]) {
+  constructor(logs: readonly FollowedLog[]) {
     this.#logs = logs
   }
 
@@ -35,7 +35,7 @@ export class SegmentChoice {
   nextAfter(
     height: bigint,
     options: ChoiceOptions = {},
-    logs: readonly LogSource[] = this.#logs,
+    logs: readonly FollowedLog[] = this.#logs,
   ): bigint | null {
     let next: bigint | null = height + 1n
     while (next !== null && this.#findIn(logs, next, options) === null)
@@ -51,7 +51,7 @@ export class SegmentChoice {
   }
 
   /** The greatest height of some logs; null if all are empty. */
-  highest(logs: readonly LogSource[] = this.#logs): bigint | null {
+  highest(logs: readonly FollowedLog[] = this.#logs): bigint | null {
     return greatestOrNull(
       logs.flatMap((log) => [
         log.active?.last ?? null,
@@ -78,7 +78,7 @@ export class SegmentChoice {
     this.#unreadable.clear()
   }
 
-  #findIn(logs: readonly LogSource[], height: bigint, options: ChoiceOptions): LogSegment | null {
+  #findIn(logs: readonly FollowedLog[], height: bigint, options: ChoiceOptions): LogSegment | null {
     const readable = logs
       .flatMap((log) => this.#having(log, height, options))
       .filter((segment) => this.#unreadable.find(segment, height) === null)
@@ -94,7 +94,7 @@ export class SegmentChoice {
    * After a block that cannot be read, the next one that may be: of a segment that begins there, or can be read on from there.
    * With segments 1 to 9, of which 4 to 6 cannot be read, and 20 to 30, block 7 follows block 4, and block 20 follows block 10.
    */
-  #nextStart(logs: readonly LogSource[], height: bigint, options: ChoiceOptions): bigint | null {
+  #nextStart(logs: readonly FollowedLog[], height: bigint, options: ChoiceOptions): bigint | null {
     const starts = logs.flatMap((log) => {
       const { active } = log
       const ofActive = active !== null && active.first > height ? active.first : null
@@ -109,13 +109,13 @@ export class SegmentChoice {
   }
 
   /** The segments of a log that have a block by their names. */
-  #having(log: LogSource, height: bigint, options: ChoiceOptions): LogSegment[] {
+  #having(log: FollowedLog, height: bigint, options: ChoiceOptions): LogSegment[] {
     const sealed = this.#searched(log, options).flatMap((segments) => segments.having(height))
     const { active } = log
     return active !== null && hasHeight(active, height) ? [...sealed, active] : sealed
   }
 
-  #searched(log: LogSource, { wantsWhole = false }: ChoiceOptions): SegmentsByHeight[] {
+  #searched(log: FollowedLog, { wantsWhole = false }: ChoiceOptions): SegmentsByHeight[] {
     let listed = this.#listed.get(log)
     if (listed?.sealed !== log.sealed) {
       const { sealed } = log

@@ -1,5 +1,5 @@
 import { firstIndexWhere } from '../../domain/binary-search.ts'
-import type { LogSegment } from './log-source.ts'
+import type { LogSegment } from './followed-log.ts'
 
 /**
  * Segments, collected by height. A log may have tens of thousands of them, and those of blocks that came again overlap: hence an

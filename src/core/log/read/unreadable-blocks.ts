@@ -1,5 +1,5 @@
 import { firstIndexWhere } from '../../domain/binary-search.ts'
-import type { LogSegment, LogSource } from './log-source.ts'
+import type { FollowedLog, LogSegment } from './followed-log.ts'
 
 /** Blocks that a segment should have by its name, from one height to another (null: to its end), and why they cannot be read. */
 export type Unreadable = { from: bigint; to: bigint | null; reason: string }
@@ -9,7 +9,7 @@ type OfSegment = { first: bigint; ranges: Unreadable[] }
 
 /** Remembers which blocks of segments turned out not to be readable: they are taken from others, or are missing. */
 export class UnreadableBlocks {
-  readonly #known = new Map<LogSource, Map<number, OfSegment>>()
+  readonly #known = new Map<FollowedLog, Map<number, OfSegment>>()
 
   /** Why a block of a segment cannot be read; null as long as it can be. */
   find(segment: LogSegment, height: bigint): Unreadable | null {

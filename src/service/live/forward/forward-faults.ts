@@ -1,6 +1,6 @@
 // Why nothing is forwarded: in the forwarder's state for everybody, and in the log for the operator.
 import type { Logger } from 'pino'
-import type { LogSource } from '#core/log/read/log-source'
+import type { FollowedLog } from '#core/log/read/followed-log'
 import { SeveralChainsError } from '../one-chain.ts'
 import type { ConnectionError } from './dial-pair.ts'
 import { MissingBlockError } from './forward-progress.ts'
@@ -64,7 +64,7 @@ export class ForwardFaults {
   }
 
   /** Names logs whose folders cannot be read. Unless that is all of them, forwarding goes on with the others. */
-  nameUnreadable(logs: readonly Pick<LogSource, 'name' | 'fault'>[]): void {
+  nameUnreadable(logs: readonly Pick<FollowedLog, 'name' | 'fault'>[]): void {
     const unreadable = logs.filter(({ fault }) => fault !== null)
     this.#foldersFault = unreadable.length > 0 && unreadable.length === logs.length ? READ_FAULT : null
     const named = unreadable.map(({ name, fault }) => `${name}: the event log cannot be read (${fault})`)

@@ -4,7 +4,8 @@ import type { Logger } from 'pino'
 import { readyHeightIn } from '#core/events/protocol-upgrade'
 import type { PendingUpgrade } from '#core/log/log-head'
 import { type CompleteBlock, CompleteBlocks } from '#core/log/read/complete-blocks'
-import { LocalLog } from '#core/log/read/local-log'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { refuseSeveralChains } from '../one-chain.ts'
 import { messageOf } from '../pair-protocol.ts'
@@ -48,7 +49,7 @@ export class Forwarder {
     this.#task = task
     this.#logger = logger
     this.#onState = onState
-    this.#reader = new LogReader(logs.map((folder) => new LocalLog(folder)))
+    this.#reader = new LogReader(logs.map((folder) => new FollowedLog(new FolderSource(folder))))
     const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
     this.#address = address
     this.#progress = new ForwardProgress(this.#reader, {

@@ -1,0 +1,150 @@
+import type { LogHead } from '../log-head.ts'
+import type { ReceiverFile } from '../receiver-file.ts'
+import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
+
+/** A segment of a log, as far as it may be read. */
+export type LogSegment = {
+  log: FollowedLog
+  number: number
+  first: bigint
+  last: bigint
+  /** `part`: one block, of which events are missing. */
+  kind: 'sealed' | 'part' | 'active'
+  /** Name of its file. */
+  name: string
+  /** Of the active one, the committed length; of others, the size of their file. */
+  bytes: number
+}
+
+/** Whether two are the same segment. A log that was deleted begins again with the first number, at another block. */
+export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
+  return one.log === other.log && one.number === other.number && one.first === other.first
+}
+
+/** How far a segment was read: everything before an offset, in bytes. */
+export type SegmentOffset = { segment: LogSegment; offset: number }
+
+/**
+ * An event log as its readers see it, wherever it is.
+ *
+ * @throws {NewerLogError} when its head is of a later version.
+ */
+export class FollowedLog {
+  readonly #source: LogSource
+  #contents: LogContents = { head: null, files: [], fault: null }
+  #sealed: readonly LogSegment[] = []
+  #sealedByNumber = new Map<number, LogSegment>()
+  #active: LogSegment | null = null
+
+  constructor(source: LogSource) {
+    this.#source = source
+  }
+
+  /** What it is called in messages for the operator: its folder, or its URL. */
+  get name(): string {
+    return this.#source.name
+  }
+
+  /** The folder in which its readers note how far they are; null if it is followed by its URL. */
+  get folder(): string | null {
+    return this.#source.folder
+  }
+
+  /** Whether it has not answered yet, and may still do so: nobody knows where it begins. */
+  get isAwaited(): boolean {
+    return this.#source.isAwaited
+  }
+
+  /** The head as last read; null if there is none yet. */
+  get head(): LogHead | null {
+    return this.#contents.head
+  }
+
+  /** Why it cannot be read; null while it can be. The text is public. */
+  get fault(): string | null {
+    return this.#contents.fault
+  }
+
+  /** The segments that never change again, by number; the same list until there are others. */
+  get sealed(): readonly LogSegment[] {
+    return this.#sealed
+  }
+
+  /** The segment that is being written; null if it has no whole block yet. */
+  get active(): LogSegment | null {
+    return this.#active
+  }
+
+  /** All segments: the sealed ones, then the active one. */
+  get segments(): readonly LogSegment[] {
+    return this.#active === null ? this.#sealed : [...this.#sealed, this.#active]
+  }
+
+  /** The state of the receiver that writes it, as last written; null if there is none. */
+  receiver(): ReceiverFile | null {
+    return this.#source.receiver()
+  }
+
+  /** A segment as it is now: it may have grown, or be sealed. Null if it is gone. */
+  current(segment: LogSegment): LogSegment | null {
+    const active = this.#active
+    if (active !== null && isSameSegment(active, segment)) return active
+    const sealed = this.#sealedByNumber.get(segment.number)
+    return sealed !== undefined && isSameSegment(sealed, segment) ? sealed : null
+  }
+
+  /** Looks at the log again. */
+  refresh(): void {
+    const contents = this.#source.look()
+    if (contents === this.#contents) return
+    const { head, files } = contents
+    if (files !== this.#contents.files) this.#takeSealed(files)
+    this.#active = head === null ? null : this.#activeOf(head, files)
+    this.#contents = contents
+  }
+
+  /** Reads bytes of a segment's file, as {@link LogSource}. */
+  read({ name }: LogSegment, offset: number, length: number): Promise<Buffer> {
+    return this.#source.read(name, offset, length)
+  }
+
+  /** The file of a segment is not there: looks at the log again, names included. */
+  async listAgain({ name }: LogSegment): Promise<void> {
+    await this.#source.listAgain(name)
+    this.refresh()
+  }
+
+  /** Calls back when the log may have changed, as {@link LogSource}. */
+  watch(onChange: () => void): () => void {
+    return this.#source.watch(onChange)
+  }
+
+  #takeSealed(files: readonly SegmentFile[]): void {
+    const sealed = files.flatMap(({ segment, name, bytes }): LogSegment[] => {
+      if (segment.kind === 'open') return []
+      const { number, first, last, kind } = segment
+      return [{ log: this, number, first, last, kind, name, bytes }]
+    })
+    if (areSame(this.#sealed, sealed)) return
+    this.#sealed = sealed
+    this.#sealedByNumber = new Map(sealed.map((segment) => [segment.number, segment]))
+  }
+
+  /** The segment of the head; of other open ones nothing may be read yet. */
+  #activeOf(head: LogHead, files: readonly SegmentFile[]): LogSegment | null {
+    const { number, last, bytes } = head
+    // A log may have thousands of files, of which this is one of the last.
+    const open = files.findLast(({ segment }) => segment.kind === 'open' && segment.number === number)
+    if (open === undefined || last === null) return null
+    const { segment, name } = open
+    return { log: this, number, first: segment.first, last, kind: 'active', name, bytes }
+  }
+}
+
+/** Whether two lists are of the same files of the same size. */
+function areSame(some: readonly LogSegment[], others: readonly LogSegment[]): boolean {
+  if (some.length !== others.length) return false
+  return some.every(
+    ({ name, bytes }, index) => name === others[index]!.name && bytes === others[index]!.bytes,
+  )
+}
