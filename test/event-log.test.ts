@@ -15,6 +15,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type LogDisk, type LogFile, NODE_DISK } from '#core/log/log-disk'
 import { readHead } from '#core/log/log-head'
+import { parseIndex } from '#core/log/log-index'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
@@ -166,7 +167,12 @@ describe('An event log', () => {
       await writer.settled()
     }
     await writer.close()
-    const headIsWritten = ['flush head.json.new', 'rename to head.json', 'flush folder']
+    const isWritten = (name: string) => [
+      `truncate ${name}.new`,
+      `flush ${name}.new`,
+      `rename to ${name}`,
+      'flush folder',
+    ]
     assert.deepEqual(calls, [
       // The segment of block 1 is full, and block 2 begins one.
       'truncate 0000000001-1.bevt.open.new',
@@ -174,13 +180,12 @@ describe('An event log', () => {
       'flush 0000000001-1.bevt.open.new',
       'rename to 0000000001-1-1.bevt',
       'flush folder',
-      'truncate head.json.new',
-      ...headIsWritten,
+      ...isWritten('index.json'),
+      ...isWritten('head.json'),
       'flush 0000000002-2.bevt.open.new',
       // Its name.
       'flush folder',
-      'truncate head.json.new',
-      ...headIsWritten,
+      ...isWritten('head.json'),
     ])
   })
 
@@ -334,6 +339,27 @@ describe('An event log', () => {
     second.write()
     await second.close()
     assert.equal(readHead(NODE_DISK, folder)!.upgrade, null)
+  })
+
+  test('has an index with names and sizes of the sealed segments, which is renewed if they are others', async (t) => {
+    const folder = temporaryFolder(t)
+    await writeBlocks(folder, [1, 10], [8, 12], [20, 22])
+    const sizes = () => {
+      const names = readdirSync(folder).filter((name) => /\.bevt(\.gz)?$/.test(name))
+      return new Map(names.sort().map((name) => [name, statSync(join(folder, name)).size]))
+    }
+    const index = () => parseIndex(readFileSync(join(folder, 'index.json'), 'utf8'))
+    assert.equal(index()?.size, 2)
+    assert.deepEqual(index(), sizes())
+    const writer = await writerOf(folder)
+    const path = join(folder, '0000000001-1-10.bevt')
+    writeFileSync(`${path}.gz`, gzipSync(readFileSync(path)))
+    rmSync(path)
+    writer.renewIndex()
+    await writer.close()
+    assert.deepEqual(index(), sizes())
+    for (const text of ['', '[]', '{"version":1}', '{"version":1,"segments":{"../x":1}}'])
+      assert.equal(parseIndex(text), null, text)
   })
 
   test('is read by height: a block sent again from its newest segment, also gzipped, and a gap is what none has', async (t) => {

@@ -57,7 +57,7 @@ describe('An event log that is ingested as a folder', () => {
     const folder = await logOf(t)
     rmSync(join(folder, 'head.json'))
     const { files, foreign } = findEventInput([folder])
-    assert.deepEqual([files.length, foreign.length], [1, 2])
+    assert.deepEqual([files.length, foreign.length], [1, 3])
     const other = temporaryFolder(t)
     writeFileSync(join(other, 'some.bevt'), frame(eventsOf(markedBlocks(1, 3))))
     writeFileSync(join(other, 'head.json'), '{"version":2}')

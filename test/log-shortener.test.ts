@@ -87,12 +87,16 @@ describe('A log whose readers were deleted', () => {
       rmSync(join(folder, 'readers', 'store.json'))
       if (wasDeleted) rmSync(join(folder, 'readers'), { recursive: true })
       const task = { host: '127.0.0.1', port: 0, from: [], eventLog: folder, buffer: null, forwarder: null }
-      const receiver = await LogReceiver.open({ ...task, keep, chain: null, storeChain: null }, SILENT, {
-        onChange: () => {},
-        onFailed: (error) => {
-          throw error
+      const receiver = await LogReceiver.open(
+        { ...task, keep, mode: null, chain: null, storeChain: null },
+        SILENT,
+        {
+          onChange: () => {},
+          onFailed: (error) => {
+            throw error
+          },
         },
-      })
+      )
       if (wasDeleted) {
         await new Promise((resolve) => setTimeout(resolve, 2_500))
         assert.deepEqual(segmentsIn(folder), NAMES)

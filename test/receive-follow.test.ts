@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -192,6 +192,36 @@ describeOn(ANY_STORE_KIND, 'an event log', (kind) => {
 })
 
 describe('a receiver that runs alone', () => {
+  test('gives the files of its log, earlier ones too, the mode that it was told, whatever the umask', async (t) => {
+    const eventLog = join(temporaryFolder(t), 'log')
+    const write = async (from: number, args: string[]) => {
+      const receiver = await startReceive(t, eventLog, args)
+      const core = await dial(receiver.corePort)
+      await core.send(blocks.slice(from, from + 10))
+      const committed = new RegExp(`^whole blocks .*\\b${from + 10}$`, 'm')
+      await until(
+        async () => committed.test((await runWell(t, `status --event-log ${eventLog}`)).stdout),
+        'the blocks',
+      )
+      await end(receiver.program)
+    }
+    const modes = () => {
+      const names = readdirSync(eventLog).filter((name) => name !== '.lock' && name !== 'readers')
+      return new Set(names.map((name) => statSync(join(eventLog, name)).mode & 0o777))
+    }
+    const umask = process.umask(0o077)
+    t.after(() => process.umask(umask))
+    await write(0, [])
+    assert.deepEqual(modes(), new Set([0o600]))
+    // Of another range: the first segment is sealed.
+    await write(20, ['--event-log-mode', '640'])
+    assert.deepEqual(modes(), new Set([0o640]))
+    assert.equal(statSync(eventLog).mode & 0o777, 0o750)
+    assert.equal(statSync(join(eventLog, 'readers')).mode & 0o777, 0o700)
+    const wrong = await runLyra(t, 'receive --event-log-mode 666')
+    assert.deepEqual([wrong.code, /must be 600, 640 or 644/.test(wrong.stderr)], [2, true])
+  })
+
   test('has figures, and refuses another chain and a second receiver', async (t) => {
     const eventLog = join(temporaryFolder(t), 'log')
     const port = await freePort()

@@ -7,12 +7,13 @@ import {
 } from '../records/event-paths.ts'
 import { NODE_DISK } from './log-disk.ts'
 import { HEAD_NAME, readHead } from './log-head.ts'
+import { INDEX_NAME } from './log-index.ts'
 import { READERS_NAME } from './reader-files.ts'
 import { RECEIVER_NAME } from './receiver-file.ts'
 import { segmentName, segmentsIn } from './segment-name.ts'
 
 /** Names in the folder of an event log besides those of its segments. */
-const OWN_NAMES = [HEAD_NAME, RECEIVER_NAME, READERS_NAME, '.lock']
+const OWN_NAMES = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME, READERS_NAME, '.lock']
 
 /**
  * Resolves paths of event files as {@link findEventFiles}. Of an event log this also finds the segments that are not sealed, as

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  fchmodSync,
   fdatasync,
   ftruncateSync,
   openSync,
@@ -84,6 +85,16 @@ export const NODE_DISK: LogDisk = {
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
   },
   untilSpace: () => sleep(SPACE_WAIT_MS),
+}
+
+/** The file system of the machine, with the mode of the files that it creates, whatever the umask is. */
+export function diskWithMode(mode: number): LogDisk {
+  const create = (path: string) => {
+    const descriptor = openSync(path, 'w+', PRIVATE_FILE)
+    fchmodSync(descriptor, mode)
+    return fileOf(descriptor)
+  }
+  return { ...NODE_DISK, create }
 }
 
 function fileOf(descriptor: number): LogFile {

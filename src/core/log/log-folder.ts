@@ -1,10 +1,14 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFile } from '../concurrency/file-lock.ts'
 import { flushFolderMeanwhile, makeFolder } from '../concurrency/flush.ts'
 import { explainPathError } from '../records/event-paths.ts'
 import { PRIVATE_FOLDER } from './log-disk.ts'
+import { HEAD_NAME } from './log-head.ts'
+import { INDEX_NAME } from './log-index.ts'
 import { readersFolder } from './reader-files.ts'
+import { RECEIVER_NAME } from './receiver-file.ts'
+import { parseSegmentName } from './segment-name.ts'
 
 /** The code of the error of an event log that cannot be used as it was told; its message is for people. */
 const LOG_FAULT = 'ERR_LYRA_EVENT_LOG'
@@ -30,6 +34,35 @@ export function remakeReadersFolder(folder: string): boolean {
   // The receiver's thread must not wait for it; if the power is lost before, the folder is made again.
   flushFolderMeanwhile(folder).catch(() => {})
   return true
+}
+
+/** The files of a log that others may read. Those of its readers are not among them. */
+const PUBLISHED = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME]
+
+/**
+ * Gives the files of an event log that are there a mode, and its folder the same, so that whoever may read them may list it.
+ *
+ * @throws one of {@link logFault} if this user may not do so.
+ */
+export function setLogMode(folder: string, mode: number): void {
+  // Whoever may read a file, may enter the folder.
+  setMode(folder, mode | ((mode & 0o444) >> 2))
+  for (const name of readdirSync(folder)) {
+    if (PUBLISHED.includes(name) || parseSegmentName(name) !== null) setMode(join(folder, name), mode)
+  }
+}
+
+/** A mode that is right already stays, with bits of the folder such as that which hands on its group. */
+function setMode(path: string, mode: number): void {
+  try {
+    const before = statSync(path).mode
+    if ((before & 0o777) !== mode) chmodSync(path, (before & 0o7000) | mode)
+  } catch (error) {
+    throw logFault(
+      `${path}: its mode cannot be set (${(error as NodeJS.ErrnoException).code}): set it to ${mode.toString(8)} as its owner, or leave out --event-log-mode`,
+      { cause: error },
+    )
+  }
 }
 
 /**

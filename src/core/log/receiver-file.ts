@@ -55,14 +55,21 @@ export type UpgradeState = {
   waitsFor: 'block' | 'receiver' | null
 }
 
-/** A receiver's state as its file has it, and when that was written. */
+/** A receiver's state as its file has it, and when that was written, by this machine's clock. */
 export type ReceiverFile = ReceiverState & { boot: string | null; writtenAtMs: number }
+
+/** What is in the file. A receiver of another version may write more. */
+export type WrittenState = Omit<ReceiverFile, 'writtenAtMs'> & {
+  /** The time by the receiver's clock, Unix milliseconds: it changes each second, even if nothing else does. */
+  clock: number
+}
 
 /** Overwrites the state. It need not be flushed: after a start of the system it counts for nothing. */
 export function writeReceiverFile(disk: LogDisk, folder: string, state: ReceiverState): void {
   const path = `${folder}/${RECEIVER_NAME}`
   const bytesBefore = disk.stat(path)?.bytes ?? 0
-  const text = Buffer.from(JSON.stringify({ ...state, boot: bootId() }))
+  const written: WrittenState = { ...state, boot: bootId(), clock: Date.now() }
+  const text = Buffer.from(JSON.stringify(written))
   const bytes = Math.max(bytesBefore, Math.ceil(text.length / PAGE_BYTES) * PAGE_BYTES)
   const file = bytesBefore === 0 ? disk.create(path) : disk.open(path)
   try {
@@ -77,17 +84,20 @@ export function readReceiverFile(disk: LogDisk, folder: string): ReceiverFile | 
   const text = disk.readText(`${folder}/${RECEIVER_NAME}`)
   const writtenAtMs = text === null ? undefined : disk.stat(`${folder}/${RECEIVER_NAME}`)?.changedAt
   if (text === null || writtenAtMs === undefined) return null
+  const written = parseReceiver(text)
+  return written === null ? null : { ...written, writtenAtMs }
+}
+
+/** The state in a receiver's file; null if it is just being written, or is damaged. */
+export function parseReceiver(text: string): WrittenState | null {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return null
   }
-  return isWritten(value) ? { ...(value as Written), writtenAtMs } : null
+  return isWritten(value) ? (value as WrittenState) : null
 }
-
-/** What is in the file. A receiver of another version may write more. */
-type Written = Omit<ReceiverFile, 'writtenAtMs'>
 
 const WAITS_FOR: readonly unknown[] = [null, 'block', 'receiver']
 
@@ -109,6 +119,7 @@ const isWritten = isObject({
   hasDiskFault: isFlag,
   hadRequiredReader: isFlag,
   boot: orNull(isText),
+  clock: isCount,
 })
 
 /** Whether a receiver's state is so old that it must have ended, or hangs. */

@@ -43,18 +43,20 @@ export class LogShortener {
 
   /**
    * Deletes what no reader needs, but looks only if a segment has been sealed, or the last look was a few seconds ago; called
-   * every second.
+   * every second. Returns whether it has deleted anything.
    *
    * @param number the number of the segment that is written to
    */
-  upkeep(number: number): void {
-    if (number === this.#shortened.number && performance.now() - this.#shortened.atMs < SHORTEN_MS) return
+  upkeep(number: number): boolean {
+    const isEarly = performance.now() - this.#shortened.atMs < SHORTEN_MS
+    if (number === this.#shortened.number && isEarly) return false
     this.#shortened = { number, atMs: performance.now() }
     try {
       this.#restoreReaders()
-      this.#shorten(false)
+      return this.#shorten(false)
     } catch (error) {
       this.#options.logger.warn(`the event log cannot be shortened: ${(error as Error).message}`)
+      return false
     }
   }
 

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { greatestOrNull } from '#core/domain/integers'
-import { NODE_DISK } from '#core/log/log-disk'
-import { logFault, takeLogFolder } from '#core/log/log-folder'
+import { diskWithMode, type LogDisk, NODE_DISK } from '#core/log/log-disk'
+import { logFault, setLogMode, takeLogFolder } from '#core/log/log-folder'
 import { NewerLogError } from '#core/log/log-head'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
@@ -36,6 +36,9 @@ const DEFAULT_KEEP: LogRetention = { bytes: 1024 ** 3 }
 
 const UPKEEP_MS = 1_000
 
+/** How often the index is renewed although nothing was deleted here: an archive may have gzipped segments. */
+const INDEX_MS = 60_000
+
 export type ReceiverTask = {
   host: string
   port: number
@@ -49,6 +52,8 @@ export type ReceiverTask = {
   forwarder: { name: string; repeatBytes: number } | null
   /** How much of the log is kept although no reader needs it; null: the default, once a store has read it. */
   keep: LogRetention | null
+  /** The mode of the log's files; null: for this user only, whatever earlier ones have. */
+  mode: number | null
   /** The required chain of events, by a setting; null: that of the log. */
   chain: string | null
   /** The chain of the store that reads the log, which counts while the log has none; null: not known. */
@@ -80,10 +85,11 @@ export class LogReceiver implements Receiver {
   readonly #task: ReceiverTask
   readonly #logger: Logger
   readonly #listener: ReceiverListener
-  readonly #disk = NODE_DISK
+  readonly #disk: LogDisk
   readonly #locked: LockedLog
   readonly #coreQueue = new CoreQueue()
   #hasDiskFault = false
+  #indexedAtMs = 0
   /** Null until the log is open, and what an earlier version has left is in it. */
   #parts: Parts | null = null
   #upkeep: NodeJS.Timeout | undefined
@@ -110,6 +116,7 @@ export class LogReceiver implements Receiver {
     })
     const receiver = new LogReceiver(task, logger, listener, { unlock, earlier, shortener })
     try {
+      if (task.mode !== null) setLogMode(eventLog, task.mode)
       await receiver.#start()
       return receiver
     } catch (error) {
@@ -123,6 +130,7 @@ export class LogReceiver implements Receiver {
     this.#logger = logger
     this.#listener = listener
     this.#locked = locked
+    this.#disk = task.mode === null ? NODE_DISK : diskWithMode(task.mode)
   }
 
   pinChain(id: string): void {
@@ -179,6 +187,7 @@ export class LogReceiver implements Receiver {
           segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
           isIntact,
           logger: this.#logger,
+          disk: this.#disk,
         },
         {
           onHead: (head) => {
@@ -191,7 +200,7 @@ export class LogReceiver implements Receiver {
             this.#report()
           },
           onFailed: (error) => this.#listener.onFailed(error),
-          makeRoom: () => this.#locked.shortener.makeRoom(),
+          makeRoom: () => this.#makeRoom(),
         },
       )
       if (storeChain !== null) writer.pinChain(storeChain)
@@ -214,8 +223,21 @@ export class LogReceiver implements Receiver {
     intake.logFaults()
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
-    this.#locked.shortener.upkeep(writer.head.number)
+    const hasDeleted = this.#locked.shortener.upkeep(writer.head.number)
+    if (hasDeleted || performance.now() - this.#indexedAtMs >= INDEX_MS) this.#renewIndex(writer)
     this.#report()
+  }
+
+  /** The disk is full. */
+  #makeRoom(): boolean {
+    const hasDeleted = this.#locked.shortener.makeRoom()
+    if (hasDeleted && this.#parts !== null) this.#renewIndex(this.#parts.writer)
+    return hasDeleted
+  }
+
+  #renewIndex(writer: LogWriter): void {
+    this.#indexedAtMs = performance.now()
+    writer.renewIndex()
   }
 
   #report(): void {

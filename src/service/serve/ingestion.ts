@@ -129,13 +129,27 @@ function listenFault(error: Error, { host, port }: NonNullable<ServeSettings['li
 const REPEAT_BYTES = 256 * 1024 * 1024
 
 function liveTaskOf(settings: ServeSettings): LiveTask {
-  const { store, listen, listenFrom, chain, eventLog, eventLogKeep, follow, reader, buffer, forward } =
-    settings
+  const {
+    store,
+    listen,
+    listenFrom,
+    chain,
+    eventLog,
+    eventLogKeep,
+    eventLogMode,
+    follow,
+    reader,
+    buffer,
+    forward,
+  } = settings
   const logBytes =
     eventLogKeep !== null && eventLogKeep !== 'all' && 'bytes' in eventLogKeep ? eventLogKeep.bytes : Infinity
   return {
     logs: [...new Set([...(listen === null ? [] : [eventLog]), ...follow])],
-    receiver: listen === null ? null : { ...listen, from: listenFrom, keep: eventLogKeep, buffer },
+    receiver:
+      listen === null
+        ? null
+        : { ...listen, from: listenFrom, keep: eventLogKeep, mode: eventLogMode, buffer },
     reader: reader ?? readerName(store),
     chain,
     forward: forward === null ? null : { ...forward, repeatBytes: Math.min(REPEAT_BYTES, logBytes / 4) },

@@ -28,6 +28,8 @@ export type ServeSettings = {
   eventLog: string
   /** How much of the event log is kept although no store needs it; null for the default, once a store has read it. */
   eventLogKeep: LogRetention | null
+  /** The mode of the event log's files; null for this user only. */
+  eventLogMode: number | null
   /** Folders of event logs that other receivers write. */
   follow: string[]
   /** The store's name among the readers of the event logs; null for one made from its address. */

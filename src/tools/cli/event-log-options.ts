@@ -41,6 +41,12 @@ export const eventLogKeepOption = () =>
     .default(null, '1GiB')
     .argParser(parseKeep)
 
+/** `--event-log-mode`, of the same. */
+export const eventLogModeOption = () =>
+  setting('--event-log-mode <mode>', 'mode of its files: 600, 640 for a group such as a web server, or 644')
+    .default(null, '600')
+    .argParser(parseMode)
+
 /** `--follow`, of commands that read event logs. */
 export const followOption = () =>
   setting('--follow <folders>', 'comma-separated event logs of other receivers; may be repeated')
@@ -96,6 +102,11 @@ function parseKeep(text: string): LogRetention {
   throw new InvalidArgumentError(
     'It must be a size such as 1GiB or 500MB, an age such as 36h or 90d, or all.',
   )
+}
+
+function parseMode(text: string): number {
+  if (/^0?6[04]0$|^0?644$/.test(text)) return Number.parseInt(text, 8)
+  throw new InvalidArgumentError('It must be 600, 640 or 644.')
 }
 
 /** Parses names of folders, separated by commas, which add to those of earlier ones. */

@@ -9,6 +9,7 @@ import { notifyReady, notifyStopping } from '#service/service-manager'
 import {
   chainOption,
   eventLogKeepOption,
+  eventLogModeOption,
   eventLogOption,
   eventLogPath,
   findOldBuffer,
@@ -28,6 +29,7 @@ type ReceiveOptions = {
   chain: string | null
   eventLog: string | null
   eventLogKeep: LogRetention | null
+  eventLogMode: number | null
   metrics: { host: string; port: number } | null
   logLevel: string
 }
@@ -46,6 +48,7 @@ export function command(): Command {
     .addOption(chainOption('chain of the log, or of its first block'))
     .addOption(eventLogOption())
     .addOption(eventLogKeepOption())
+    .addOption(eventLogModeOption())
     .addOption(
       setting('--metrics [address]', 'serve /metrics on this address', 'lyra_receive')
         .preset('127.0.0.1:3009')
@@ -58,7 +61,7 @@ export function command(): Command {
 }
 
 async function receive(options: ReceiveOptions): Promise<void> {
-  const { listen, listenFrom, chain, eventLogKeep, metrics, logLevel } = options
+  const { listen, listenFrom, chain, eventLogKeep, eventLogMode, metrics, logLevel } = options
   const { host, port } = listen
   const logger = createLogger(logLevel)
   const signal = stopOnSignals()
@@ -72,6 +75,7 @@ async function receive(options: ReceiveOptions): Promise<void> {
     chain,
     eventLog,
     keep: eventLogKeep,
+    mode: eventLogMode,
     storeChain: null,
     buffer: findOldBuffer(eventLog),
     forwarder: null,

@@ -8,6 +8,7 @@ import { parseAge } from './bound.ts'
 import {
   chainOption,
   eventLogKeepOption,
+  eventLogModeOption,
   eventLogOption,
   followOption,
   type GivenOptions,
@@ -84,6 +85,7 @@ export function command(): Command {
     .addOption(chainOption('chain of the store, or of its first block'))
     .addOption(eventLogOption())
     .addOption(eventLogKeepOption())
+    .addOption(eventLogModeOption())
     .addOption(followOption())
     .addOption(
       setting('--reader <name>', "the store's name in event logs")

@@ -4,8 +4,9 @@ import type { ServeSettings } from '#service/serve/settings'
 /** Settings that have no effect unless another one is set. */
 const NEEDED_SETTINGS: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
   ['listenFrom', '--listen-from', '--listen'],
-  ['chain', '--chain', '--listen'],
+  ['chain', '--chain', '--listen or --follow'],
   ['eventLogKeep', '--event-log-keep', '--listen'],
+  ['eventLogMode', '--event-log-mode', '--listen'],
   ['reader', '--reader', '--listen or --follow'],
   ['allowGap', '--allow-gap', '--listen, --follow or a file'],
   ['strict', '--strict', '--listen, --follow or a file'],

@@ -111,6 +111,11 @@ export class LogWriter {
     this.#check.pin({ id, pinnedBy: 'the store contains chain' })
   }
 
+  /** Segments may have been deleted or gzipped: has the index written again. */
+  renewIndex(): void {
+    this.#segments.renewIndex()
+  }
+
   /** A core has connected. */
   connected(): void {
     this.#check.connected()

@@ -1,6 +1,7 @@
 import type { EventCheck, LoggedBlock } from '../event-check.ts'
 import type { LogDisk } from '../log-disk.ts'
 import { type LogHead, type PendingUpgrade, writeHead } from '../log-head.ts'
+import { writeIndex } from '../log-index.ts'
 import type { DiskRetries } from './disk-retries.ts'
 import { OpenSegment } from './open-segment.ts'
 
@@ -27,7 +28,7 @@ export type HeadListener = {
 
 /**
  * The segments that are not sealed, in their order, and the head. Blocks that have ended are flushed, and only then named by the
- * head; a full segment is flushed, renamed, and only then followed in the head by the next one.
+ * head; a full segment is flushed, renamed, named by the index, and only then followed in the head by the next one.
  */
 export class SegmentQueue {
   readonly #options: SegmentQueueOptions
@@ -37,6 +38,7 @@ export class SegmentQueue {
   /** As it is on disk, or is being written there. */
   #head: LogHead
   #isHeadDue = false
+  #isIndexDue = true
   #committing: Promise<void> | null = null
 
   constructor(options: SegmentQueueOptions) {
@@ -104,6 +106,12 @@ export class SegmentQueue {
     this.commit()
   }
 
+  /** Has the index written again, if the sealed segments are others now. */
+  renewIndex(): void {
+    this.#isIndexDue = true
+    this.commit()
+  }
+
   /** Commits in the background what has ended, and seals what is full. */
   commit(): void {
     this.#committing ??= this.#commitAll()
@@ -125,6 +133,7 @@ export class SegmentQueue {
 
   async #commitAll(): Promise<void> {
     for (;;) {
+      if (this.#isIndexDue) await this.#writeIndex()
       const segment = this.#segments[0]
       const end = segment?.uncommittedEnd ?? null
       if (end !== null) await this.#commitBlocks(segment!, end)
@@ -165,8 +174,15 @@ export class SegmentQueue {
     await retries.do(() => segment.flush())
     await retries.do(() => segment.rename())
     segment.close()
+    await this.#writeIndex()
     const next = this.#segments[1]?.number ?? this.#nextNumber
     await this.#setHead({ ...this.#head, number: next, first: null, last: null, bytes: 0 })
+  }
+
+  async #writeIndex(): Promise<void> {
+    const { disk, folder, retries } = this.#options
+    this.#isIndexDue = false
+    await retries.do(() => writeIndex(disk, folder))
   }
 
   /** Writes the head, and tells the readers. An upgrade that is announced meanwhile makes another one due. */

@@ -1,0 +1,39 @@
+import { isCount, isMapOf, isObject } from '../domain/shapes.ts'
+import { type LogDisk, replaceFile } from './log-disk.ts'
+import { parseSegmentName, segmentName, segmentsIn } from './segment-name.ts'
+
+export const INDEX_NAME = 'index.json'
+const INDEX_VERSION = 1
+
+/**
+ * Writes the index of a log durably, unless it is there already: names and sizes of the sealed segments, for those who follow the log
+ * by a URL, and so cannot list its folder. Nobody else reads it.
+ */
+export async function writeIndex(disk: LogDisk, folder: string): Promise<void> {
+  const segments: Record<string, number> = {}
+  for (const segment of segmentsIn(disk.list(folder))) {
+    const name = segmentName(segment)
+    const bytes = segment.kind === 'open' ? null : (disk.stat(`${folder}/${name}`)?.bytes ?? null)
+    if (bytes !== null) segments[name] = bytes
+  }
+  const text = JSON.stringify({ version: INDEX_VERSION, segments })
+  if (disk.readText(`${folder}/${INDEX_NAME}`) === text) return
+  await replaceFile(disk, folder, INDEX_NAME, text, { isFlushed: true })
+}
+
+const isIndex = isObject({ version: (version) => version === INDEX_VERSION, segments: isMapOf(isCount) })
+
+/** The sizes of the sealed segments in an index, by name; null if it is none, or names anything else. */
+export function parseIndex(text: string): Map<string, number> | null {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (!isIndex(value)) return null
+  const { segments } = value as { segments: Record<string, number> }
+  const names = Object.keys(segments)
+  const areSealed = names.every((name) => (parseSegmentName(name)?.kind ?? 'open') !== 'open')
+  return areSealed ? new Map(Object.entries(segments)) : null
+}
