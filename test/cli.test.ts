@@ -156,7 +156,7 @@ describe('the command line', () => {
     await addressOf(service)
     const warnings = [...service.output.stderr.matchAll(/"level":40.*"msg":"(.*)"/g)].map(([, text]) => text)
     assert.deepEqual(warnings.slice(0, 4), [
-      '--chain has no effect without --listen',
+      '--chain has no effect without --listen or --follow',
       '--event-log-keep has no effect without --listen',
       '--allow-gap has no effect without --listen, --follow or a file',
       'LYRA_LITSEN is no setting of lyra serve; see lyra serve --help',

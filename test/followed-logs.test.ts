@@ -3,48 +3,14 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { ForwardState } from '#service/live/forward/forward-state'
 import { Forwarder } from '#service/live/forward/forwarder'
-import { type LiveState, startLiveIngestion } from '#service/live/live-ingestion'
 import { assertSays } from './fixtures/assert-says.ts'
 import { markedBlocks } from './fixtures/event-stream.ts'
+import { follow } from './fixtures/follow-logs.ts'
 import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
 import { keptLog } from './fixtures/service.ts'
-import { heightIn, openStore, temporaryFolder } from './fixtures/stores.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 import { writeBlocks, writeMade, writeReceiver } from './fixtures/written-log.ts'
-
-/** Follows logs that other processes write, with a new store. */
-async function follow(
-  t: TestContext,
-  logs: readonly string[],
-): Promise<{ state: () => LiveState; height: () => Promise<number>; said: () => string }> {
-  const store = join(temporaryFolder(t), 'lyra.db')
-  await openStore(store).migrate()
-  const abort = new AbortController()
-  const { logger, lines } = keptLog('info')
-  const states: LiveState[] = []
-  const ingestion = await startLiveIngestion(
-    { logs, receiver: null, reader: 'store', chain: null, forward: null },
-    {
-      store: openStore(store),
-      allowGap: false,
-      strict: false,
-      logger,
-      logLevel: 'silent',
-      signal: abort.signal,
-    },
-    { onState: (state) => states.push(state), onCommit: () => {}, onLeftOut: () => {} },
-  )
-  const running = ingestion.run()
-  t.after(async () => {
-    abort.abort()
-    await running
-  })
-  return {
-    state: () => states.at(-1)!,
-    height: () => heightIn(store),
-    said: () => lines.map((line) => JSON.parse(line).msg).join('\n'),
-  }
-}
 
 const foldersOf = (t: TestContext, ...names: string[]) => names.map((name) => join(temporaryFolder(t), name))
 

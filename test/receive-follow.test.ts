@@ -1,36 +1,20 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/queries/coverage'
 import { assertSays } from './fixtures/assert-says.ts'
 import { dial } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { frame } from './fixtures/event-stream.ts'
+import { startFollowing, startReceive } from './fixtures/follow-programs.ts'
 import { send } from './fixtures/http.ts'
-import {
-  blocksOf,
-  heightOf,
-  kill,
-  type LiveService,
-  stop,
-  untilHeight,
-  untilNotReady,
-  untilReady,
-} from './fixtures/live.ts'
+import { blocksOf, heightOf, kill, stop, untilHeight, untilNotReady, untilReady } from './fixtures/live.ts'
 import { asNobody } from './fixtures/nobody.ts'
 import { bufferPath } from './fixtures/old-buffer.ts'
 import { freePort } from './fixtures/port.ts'
-import {
-  addressOf,
-  corePortOf,
-  end,
-  type RunningProgram,
-  runLyra,
-  runWell,
-  startLyra,
-} from './fixtures/program.ts'
+import { addressOf, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { startReceiver } from './fixtures/receiver.ts'
 import { scaled } from './fixtures/sampling.ts'
@@ -41,38 +25,6 @@ import { ANY_STORE_KIND, describeOn, readFrom, STORE_KINDS, temporaryFolder } fr
 import { until } from './fixtures/until.ts'
 
 const blocks = await blocksOf(SAMPLE)
-
-/** Starts a receiver that runs alone. */
-async function startReceive(
-  t: TestContext,
-  eventLog: string,
-  args: string[] = [],
-): Promise<{ program: RunningProgram; corePort: number }> {
-  const program = startLyra(t, ['receive', '--listen', '127.0.0.1:0', '--event-log', eventLog, ...args])
-  return { program, corePort: await corePortOf(program) }
-}
-
-/** Starts a service that reads event logs. */
-async function startFollowing(
-  t: TestContext,
-  store: string,
-  logs: readonly string[],
-  args: string[] = [],
-): Promise<LiveService> {
-  const follow = ['--follow', logs.join(',')]
-  const program = startLyra(t, [
-    'serve',
-    '--port',
-    '0',
-    '--store',
-    store,
-    '--max-behind',
-    '0',
-    ...follow,
-    ...args,
-  ])
-  return { program, base: await addressOf(program), corePort: 0 }
-}
 
 describeOn(STORE_KINDS, 'services that follow an event log', (kind) => {
   test('lose nothing of what a receiver gets, however often they are killed', async (t) => {

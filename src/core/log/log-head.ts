@@ -59,8 +59,14 @@ const isHead = isObject({
   time: orNull(isHeight),
 })
 
-/** @throws {NewerLogError} for a head of a later version. */
-function parseHead(text: string, folder: string): LogHead | null {
+/**
+ * The head in a text; null if that is none.
+ *
+ * @param log names the log in the error
+ *
+ * @throws {NewerLogError} for a head of a later version.
+ */
+export function parseHead(text: string, log: string): LogHead | null {
   let value: Record<string, unknown>
   try {
     value = Object(JSON.parse(text))
@@ -70,7 +76,7 @@ function parseHead(text: string, folder: string): LogHead | null {
   const { version, chain, number, first, last, bytes, time, upgrade } = value
   if (typeof version === 'number' && version > HEAD_VERSION) {
     throw new NewerLogError(
-      `${folder}: the event log has version ${version}, this program reads version ${HEAD_VERSION}: use the Lyra that wrote it`,
+      `${log}: the event log has version ${version}, this program reads version ${HEAD_VERSION}: use the Lyra that wrote it`,
     )
   }
   if (!isHead(value)) return null

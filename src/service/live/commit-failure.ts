@@ -71,7 +71,7 @@ export class CommitFailure {
       return `${because}. To do without them: lyra gap accept ${error.from} ${error.to}`
     }
     if (error instanceof ChainError)
-      return '. The event log has events of that chain: give each chain its own --event-log, too'
+      return '. The event log has events of that chain: give each chain its own --event-log, or --follow a log of this one'
     return ''
   }
 }

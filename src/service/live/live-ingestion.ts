@@ -4,6 +4,9 @@ import type { Coverage } from '#core/domain/coverage'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
+import type { LogSource } from '#core/log/read/log-source'
+import { isLogUrl } from '#core/log/read/log-url'
+import { UrlSource } from '#core/log/read/url-source'
 import { StoreError } from '#core/store/errors'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
@@ -39,7 +42,7 @@ export type LiveState = LogsState & {
 
 /** What a service is to read, and how, by its settings. */
 export type LiveTask = {
-  /** Folders of the event logs to read. */
+  /** Folders or URLs of the event logs to read. */
   logs: readonly string[]
   /** The receiver to start, which writes the first of them; null: other processes write them. */
   receiver: Omit<ReceiverTask, 'eventLog' | 'chain' | 'storeChain' | 'forwarder'> | null
@@ -112,6 +115,10 @@ async function chainOf(store: Store): Promise<string | null> {
   return stored?.chainId ?? null
 }
 
+function sourceOf(log: string): LogSource {
+  return isLogUrl(log) ? new UrlSource(log) : new FolderSource(log)
+}
+
 /** A receiver, or none, the committer and the forwarder of one service, and the state of them all. */
 class Ingestion {
   readonly #reader: LogReader
@@ -131,7 +138,9 @@ class Ingestion {
   constructor(receiver: Receiver | null, task: LiveTask, options: LiveOptions, listener: LiveListener) {
     const { forward, logs } = task
     const { logger, logLevel } = options
-    this.#reader = new LogReader(logs.map((folder) => new FollowedLog(new FolderSource(folder))))
+    this.#reader = new LogReader(logs.map((name) => new FollowedLog(sourceOf(name))))
+    // Nothing is waited for any more, such as a slow answer of a log's server.
+    options.signal.addEventListener('abort', () => this.#reader.close(), { once: true })
     this.#receiver = receiver
     this.#store = options.store
     this.#listener = listener
@@ -188,8 +197,7 @@ class Ingestion {
     while (!signal.aborted) {
       await this.#lookForWriter()
       this.#notes.tryAgain()
-      // The end of this service's own receiver ends the service.
-      if (this.#receiver === null) this.#silentReceivers.warn()
+      this.#silentReceivers.warn()
       this.#report()
       await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
     }
@@ -218,6 +226,7 @@ class Ingestion {
     return {
       ...ofLogs,
       failures: [failure, waiting, ...ofLogs.failures].filter((some) => some !== null),
+      // The end of this service's own receiver ends the service.
       silence: this.#receiver === null ? this.#silentReceivers.silence : null,
       bytesLeft,
       forward: this.#forward,

@@ -5,7 +5,7 @@ import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import type { LogSegment, SegmentOffset } from '#core/log/read/followed-log'
+import { isSameSegment, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
 import type { RecordSink } from '#core/records/record-framer'
@@ -15,6 +15,11 @@ import { StoreError } from '#core/store/errors'
 /** A part of an event log that cannot be read at the moment. */
 export class LogReadError extends StoreError {
   override name = 'LogReadError'
+}
+
+/** The same, where reading may go on later. */
+export class LogAwayError extends LogReadError {
+  override name = 'LogAwayError'
 }
 
 type LogBlocksOptions = {
@@ -87,7 +92,7 @@ export class LogBlocks {
    * @throws {GapError} if something is missing, unless that is accepted.
    * @throws {ChainError} for an event of another chain.
    * @throws {StrictError} for an invalid event, if `strict`.
-   * @throws {LogReadError} if the log cannot be read at the moment.
+   * @throws {LogReadError} if the log cannot be read at the moment; a {@link LogAwayError} if reading may go on where it was.
    */
   async readOn(): Promise<boolean> {
     const needed = this.#needed()
@@ -126,9 +131,22 @@ export class LogBlocks {
         this.#cursor.leave()
         return this.#read(needed)
       }
+      if (segment !== undefined && this.#isElsewhere(needed, segment)) {
+        this.#cursor.leave()
+        this.#beginAnew()
+        return this.#read(this.#needed() ?? needed)
+      }
       const { code, message } = error as NodeJS.ErrnoException
-      throw new LogReadError(`the event log cannot be read (${code ?? message})`, { cause: error })
+      const isThere = segment !== undefined && segment.log.current(segment) !== null
+      const ErrorOf = isThere ? LogAwayError : LogReadError
+      throw new ErrorOf(`the event log cannot be read (${code ?? message})`, { cause: error })
     }
+  }
+
+  /** Whether a block can be read from another segment than this one, which cannot be read at the moment. */
+  #isElsewhere(needed: bigint, segment: LogSegment): boolean {
+    const other = this.#reader.segments.find(needed)
+    return other !== null && other.log.fault === null && !isSameSegment(other, segment)
   }
 
   #sinkOf(segment: LogSegment): RecordSink {

@@ -16,7 +16,7 @@ import type { Query } from '#core/store/queries-protocol'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
 import { CommitFailure } from './commit-failure.ts'
-import { LogBlocks, LogReadError } from './log-blocks.ts'
+import { LogAwayError, LogBlocks, LogReadError } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
 import { refuseSeveralChains, SeveralChainsError } from './one-chain.ts'
 
@@ -48,6 +48,11 @@ type CommitterListener = {
   onLeftOut: LeftOutListener
   /** The failure has changed. */
   onChange(): void
+}
+
+/** A log that is followed by its URL may be of any chain, and nothing says of which it must be. */
+class NoChainError extends StoreError {
+  override name = 'NoChainError'
 }
 
 /**
@@ -141,7 +146,15 @@ export class LogCommitter {
 
   #opened(stored: Coverage | null): void {
     const { chain, store } = this.#options
-    if (stored === null) return
+    if (stored === null) {
+      // Whoever answers at the URL says of which chain its log is.
+      const number = this.#reader.logs.findIndex(({ folder }) => folder === null) + 1
+      if (chain === null && number > 0)
+        throw new NoChainError(
+          `log ${number} is followed by its URL, and the store is empty: name its chain with --chain`,
+        )
+      return
+    }
     if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
     this.#has(stored)
   }
@@ -228,10 +241,11 @@ export class LogCommitter {
     try {
       while (!signal.aborted) {
         refuseSeveralChains(this.#reader.logs)
-        const isMore = await reading.readOn()
+        const { isMore, fault } = await readOn(reading)
         if (!isMore || batches.isDue()) {
           await batches.commit(reading.coverage)
-          this.#failure.clear()
+          if (fault === null) this.#failure.clear()
+          else this.#failure.set(fault)
         }
         if (isMore || this.#listener.isCoreConnected()) idleSince = performance.now()
         if (isMore) continue
@@ -271,4 +285,14 @@ export class LogCommitter {
   }
 
   readonly #warn = (message: string) => this.#options.logger.warn(message)
+}
+
+/** Reads on; if a log cannot be read at the moment, but later where it was, nothing, and why. */
+async function readOn(reading: LogBlocks): Promise<{ isMore: boolean; fault: string | null }> {
+  try {
+    return { isMore: await reading.readOn(), fault: null }
+  } catch (error) {
+    if (!(error instanceof LogAwayError)) throw error
+    return { isMore: false, fault: error.message }
+  }
 }

@@ -49,6 +49,7 @@ export function stateOfLogs(reader: LogReader): LogsState {
 /** Why nothing is heard of the receiver of a log, the first being 1; null while it runs. The message is public. */
 export function silenceOf(log: FollowedLog, number: number): string | null {
   if (log.fault !== null) return `log ${number} cannot be read (${log.fault})`
+  if (log.isAwaited) return `log ${number} has not answered yet`
   const state = log.receiver()
   if (state === null) return `log ${number} has no receiver yet`
   const seconds = (Date.now() - state.writtenAtMs) / 1000
@@ -79,10 +80,11 @@ function leastOf(seconds: readonly (number | null)[]): number | null {
   return limited.length === 0 ? null : Math.min(...limited)
 }
 
-function oldestReaderSeconds({ name, head }: FollowedLog): number {
+function oldestReaderSeconds({ folder, head }: FollowedLog): number {
+  if (folder === null) return 0
   let times: number[]
   try {
-    times = readReaders(NODE_DISK, name).flatMap(({ isRequired, time }) =>
+    times = readReaders(NODE_DISK, folder).flatMap(({ isRequired, time }) =>
       isRequired && time !== null ? Number(time) : [],
     )
   } catch {

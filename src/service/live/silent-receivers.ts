@@ -7,8 +7,8 @@ import { silenceOf } from './logs-state.ts'
 export class SilentReceivers {
   readonly #logs: readonly FollowedLog[]
   readonly #logger: Logger
-  /** The logs of which it was said that their receivers are silent. */
-  readonly #named = new Set<string>()
+  /** What was said last of each log: that it cannot be read, or that its receiver is silent. */
+  readonly #named = new Map<FollowedLog, string>()
 
   constructor(logs: readonly FollowedLog[], logger: Logger) {
     this.#logs = logs
@@ -21,17 +21,22 @@ export class SilentReceivers {
     return silences.includes(null) ? null : (silences[0] ?? null)
   }
 
-  /** Logs once that a receiver is silent although others go on: `/ready` does not show it. */
+  /** Logs once why a log cannot be read, and that a receiver is silent although others go on, which `/ready` does not show. */
   warn(): void {
     const silences = this.#silences()
     const isAnyHeard = silences.includes(null)
     for (const [index, log] of this.#logs.entries()) {
-      const silence = isAnyHeard ? silences[index]! : null
-      if (silence === null) this.#named.delete(log.name)
-      else if (!this.#named.has(log.name)) {
-        this.#named.add(log.name)
-        this.#logger.warn(`${log.name}: ${silence}; blocks are taken from the other logs`)
-      }
+      if (log.isAwaited) continue
+      const isNamed = isAnyHeard || log.fault !== null
+      const silence = isNamed ? silences[index]! : null
+      const elsewhere = isAnyHeard ? '; blocks are taken from the other logs' : ''
+      // How long it has been silent is no other silence.
+      const kind = silence === null ? null : (log.fault ?? 'silent')
+      const before = this.#named.get(log) ?? null
+      if (kind !== null && kind !== before) this.#logger.warn(`${log.name}: ${silence}${elsewhere}`)
+      if (kind === null && before !== null) this.#logger.info(`${log.name}: log ${index + 1} is there again`)
+      if (kind === null) this.#named.delete(log)
+      else this.#named.set(log, kind)
     }
   }
 

@@ -7,7 +7,8 @@ import { readReader, writeReader } from '#core/log/reader-files'
 
 /** Notes in event logs how far the store is. A log that cannot be told is told again. */
 export class StoreNotes {
-  readonly #logs: readonly FollowedLog[]
+  /** The folders of the logs; one that is followed by its URL knows no readers. */
+  readonly #folders: readonly string[]
   readonly #reader: string
   readonly #logger: Logger
   #store: { height: bigint | null; time: bigint | null } = { height: null, time: null }
@@ -18,20 +19,20 @@ export class StoreNotes {
 
   /** @param reader the name of the store among the readers of the logs */
   constructor(logs: readonly FollowedLog[], reader: string, logger: Logger) {
-    this.#logs = logs
+    this.#folders = logs.flatMap(({ folder }) => folder ?? [])
     this.#reader = reader
     this.#logger = logger
   }
 
   /** The store has no blocks yet, as far as is known: logs that do not know it are told so. */
   begin(): void {
-    this.#tell(this.#logs.map(({ name }) => name))
+    this.#tell(this.#folders)
   }
 
   /** The store has these blocks. */
   stored({ height, timestamp }: Coverage): void {
     this.#store = { height, time: timestamp }
-    this.#tell(this.#logs.map(({ name }) => name))
+    this.#tell(this.#folders)
   }
 
   /** Tells the logs that could not be told. */
@@ -39,16 +40,16 @@ export class StoreNotes {
     if (this.#untold.size > 0) this.#tell([...this.#untold])
   }
 
-  #tell(names: readonly string[]): void {
+  #tell(folders: readonly string[]): void {
     const file = { name: this.#reader, ...this.#store, isRequired: true, isClean: false, upgrade: null }
-    for (const name of names) {
-      this.#untold.delete(name)
-      if (file.height === null && readReader(NODE_DISK, name, this.#reader) !== null) continue
-      writeReader(NODE_DISK, name, file).catch((error: NodeJS.ErrnoException) => {
-        this.#untold.add(name)
+    for (const folder of folders) {
+      this.#untold.delete(folder)
+      if (file.height === null && readReader(NODE_DISK, folder, this.#reader) !== null) continue
+      writeReader(NODE_DISK, folder, file).catch((error: NodeJS.ErrnoException) => {
+        this.#untold.add(folder)
         // There is no log yet.
-        if (error.code === 'ENOENT' || this.#unwritable.has(name)) return
-        this.#unwritable.add(name)
+        if (error.code === 'ENOENT' || this.#unwritable.has(folder)) return
+        this.#unwritable.add(folder)
         this.#logger.warn(
           `the event log cannot note how far the store is, and may delete blocks that it needs: ${error.message}`,
         )

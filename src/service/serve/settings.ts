@@ -30,7 +30,7 @@ export type ServeSettings = {
   eventLogKeep: LogRetention | null
   /** The mode of the event log's files; null for this user only. */
   eventLogMode: number | null
-  /** Folders of event logs that other receivers write. */
+  /** Folders and URLs of event logs that other receivers write. */
   follow: string[]
   /** The store's name among the readers of the event logs; null for one made from its address. */
   reader: string | null

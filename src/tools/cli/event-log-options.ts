@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { readTime } from '#core/domain/time'
+import { isLogUrl, parseLogUrl } from '#core/log/read/log-url'
 import { isReaderName } from '#core/log/reader-files'
 import type { LogRetention } from '#core/log/retention'
 import { createAllowList } from '#service/live/allow-list'
@@ -49,9 +50,12 @@ export const eventLogModeOption = () =>
 
 /** `--follow`, of commands that read event logs. */
 export const followOption = () =>
-  setting('--follow <folders>', 'comma-separated event logs of other receivers; may be repeated')
+  setting(
+    '--follow <logs>',
+    'comma-separated folders or https URLs of event logs of other receivers; may be repeated',
+  )
     .default([], 'none')
-    .argParser(parseFolders)
+    .argParser(parseLogs)
 
 /** Parses the name of a reader, which becomes that of a file. */
 export function parseReader(text: string): string {
@@ -109,15 +113,29 @@ function parseMode(text: string): number {
   throw new InvalidArgumentError('It must be 600, 640 or 644.')
 }
 
-/** Parses names of folders, separated by commas, which add to those of earlier ones. */
-function parseFolders(text: string, known: string[]): string[] {
-  return [
-    ...known,
-    ...text
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
-  ]
+/** Parses folders and URLs, separated by commas, which add to those of earlier ones. */
+function parseLogs(text: string, known: string[]): string[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  try {
+    return [...known, ...names.map((name) => (isLogUrl(name) ? parseLogUrl(name).href : name))]
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message)
+  }
+}
+
+/**
+ * Refuses to forward logs that are followed by a URL.
+ *
+ * @throws {InvalidSettingError}
+ */
+export function refuseForwardedUrls(logs: readonly string[]): void {
+  if (logs.some(isLogUrl))
+    throw new InvalidSettingError(
+      'a log followed by its URL is not forwarded: it cannot note how far the receiver is. Run lyra forward where its folder is',
+    )
 }
 
 /** The settings of the event log as commander returns them, with those of versions before 0.3. */

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { Forwarder } from '#service/live/forward/forwarder'
 import { createLogger } from '#service/log'
 import { notifyReady, notifyStopping } from '#service/service-manager'
-import { followOption, parseSize } from './event-log-options.ts'
+import { followOption, parseSize, refuseForwardedUrls } from './event-log-options.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { addressLike, InvalidSettingError, logLevelOption, setting } from './options.ts'
 
@@ -29,6 +29,7 @@ export function command(): Command {
     .action(async ({ host, port }: { host: string; port: number }, options: ForwardOptions) => {
       const { follow, repeat, logLevel } = options
       if (follow.length === 0) throw new InvalidSettingError('name the event log with --follow')
+      refuseForwardedUrls(follow)
       const logger = createLogger(logLevel)
       const task = { host, port, logs: follow, repeatBytes: repeat, logLevel }
       const forwarder = new Forwarder(task, logger, () => {})

@@ -14,6 +14,7 @@ import {
   type GivenOptions,
   listenFromOption,
   parseReader,
+  refuseForwardedUrls,
   withEventLog,
 } from './event-log-options.ts'
 import {
@@ -157,6 +158,7 @@ export async function serve(paths: string[], options: ServeOptions): Promise<Run
       '--forward and --listen name the same address; give --forward the address of the receiver',
     )
   }
+  if (forward !== null) refuseForwardedUrls(follow)
   const { startService } = await import('#service/serve/service')
   const isLive = listen !== null || follow.length > 0
   const maxBehind = options.maxBehind ?? (isLive ? LIVE_MAX_BEHIND : 0)

@@ -14,11 +14,13 @@ export type LogSegment = {
   name: string
   /** Of the active one, the committed length; of others, the size of their file. */
   bytes: number
+  /** How often the log had gone back by then: it was deleted, or restored from a copy, and has other bytes under its names. */
+  restarts: number
 }
 
-/** Whether two are the same segment. A log that was deleted begins again with the first number, at another block. */
+/** Whether two are the same segment, of which one may have been read further. */
 export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
-  return one.log === other.log && one.number === other.number && one.first === other.first
+  return one.log === other.log && one.number === other.number && one.restarts === other.restarts
 }
 
 /** How far a segment was read: everything before an offset, in bytes. */
@@ -35,6 +37,7 @@ export class FollowedLog {
   #sealed: readonly LogSegment[] = []
   #sealedByNumber = new Map<number, LogSegment>()
   #active: LogSegment | null = null
+  #restarts = 0
 
   constructor(source: LogSource) {
     this.#source = source
@@ -98,7 +101,9 @@ export class FollowedLog {
     const contents = this.#source.look()
     if (contents === this.#contents) return
     const { head, files } = contents
-    if (files !== this.#contents.files) this.#takeSealed(files)
+    const isOther = hasGoneBack(this.head, head)
+    if (isOther) this.#restarts++
+    if (isOther || files !== this.#contents.files) this.#takeSealed(files)
     this.#active = head === null ? null : this.#activeOf(head, files)
     this.#contents = contents
   }
@@ -120,10 +125,11 @@ export class FollowedLog {
   }
 
   #takeSealed(files: readonly SegmentFile[]): void {
+    const restarts = this.#restarts
     const sealed = files.flatMap(({ segment, name, bytes }): LogSegment[] => {
       if (segment.kind === 'open') return []
       const { number, first, last, kind } = segment
-      return [{ log: this, number, first, last, kind, name, bytes }]
+      return [{ log: this, number, first, last, kind, name, bytes, restarts }]
     })
     if (areSame(this.#sealed, sealed)) return
     this.#sealed = sealed
@@ -137,14 +143,23 @@ export class FollowedLog {
     const open = files.findLast(({ segment }) => segment.kind === 'open' && segment.number === number)
     if (open === undefined || last === null) return null
     const { segment, name } = open
-    return { log: this, number, first: segment.first, last, kind: 'active', name, bytes }
+    const { first } = segment
+    return { log: this, number, first, last, kind: 'active', name, bytes, restarts: this.#restarts }
   }
 }
 
 /** Whether two lists are of the same files of the same size. */
 function areSame(some: readonly LogSegment[], others: readonly LogSegment[]): boolean {
   if (some.length !== others.length) return false
-  return some.every(
-    ({ name, bytes }, index) => name === others[index]!.name && bytes === others[index]!.bytes,
-  )
+  return some.every(({ name, bytes, restarts }, index) => {
+    const other = others[index]!
+    return name === other.name && bytes === other.bytes && restarts === other.restarts
+  })
+}
+
+/** Whether a head is that of an earlier state of the log than the one before it, or of another log. */
+function hasGoneBack(before: LogHead | null, now: LogHead | null): boolean {
+  if (before === null || now === null) return false
+  if (now.number !== before.number) return now.number < before.number
+  return now.bytes < before.bytes || (before.first !== null && now.first !== before.first)
 }

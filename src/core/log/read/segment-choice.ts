@@ -13,8 +13,8 @@ export type ChoiceOptions = {
 type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: SegmentsByHeight }
 
 /**
- * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs the one that is sealed, or
- * further. A segment in which events of the block are missing counts only if no other has it. It owns what is known of blocks that
+ * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs that can be read the one that is
+ * sealed, or further. A segment in which events of the block are missing counts only if no other has it. It owns what is known of blocks that
  * cannot be read.
  */
 export class SegmentChoice {
@@ -43,8 +43,9 @@ export class SegmentChoice {
     return next
   }
 
-  /** The lowest height of any log; null if all are empty. */
+  /** The lowest height of any log; null if all are empty, or one has not answered yet. */
   lowest(options: ChoiceOptions = {}): bigint | null {
+    if (this.#logs.some(({ isAwaited }) => isAwaited)) return null
     const ofActive = this.#logs.map(({ active }) => active?.first ?? null)
     const ofSealed = this.#logs.flatMap((log) => this.#searched(log, options).map(({ lowest }) => lowest))
     return leastOrNull([...ofActive, ...ofSealed])
@@ -150,6 +151,8 @@ const RANKS = { part: 0, active: 1, sealed: 2 }
 
 /** Whether a block is rather read from one log's segment than from an earlier log's: the blocks are the same. */
 function isBetter(one: LogSegment, other: LogSegment): boolean {
+  const isReadable = one.log.fault === null
+  if (isReadable !== (other.log.fault === null)) return isReadable
   if (one.kind !== other.kind) return RANKS[one.kind] > RANKS[other.kind]
   return one.kind === 'active' && one.last > other.last
 }
