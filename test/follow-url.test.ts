@@ -146,7 +146,7 @@ describeOn(ANY_STORE_KIND, 'a log that is followed by its URL', (kind) => {
     await untilHeight(service, blocks.length, 40_000)
     await untilReady(service)
     await service.program.printed(
-      /log 2 cannot be read \(head.json is answered with 503.*blocks are taken from the other logs/,
+      /log 2 cannot be read: head.json is answered with 503.*blocks are taken from the other logs/,
     )
     servers[0]!.lies.clear()
     await service.program.printed('log 2 is there again')
@@ -171,7 +171,7 @@ describeOn(ANY_STORE_KIND, 'a log that is followed by its URL', (kind) => {
     const wrongPort = await startFollowing(t, store, [away], ['--chain', CHAIN])
     await untilNotReady(
       wrongPort,
-      'log 1 cannot be read (head.json cannot be had (ECONNREFUSED): check that the web server runs',
+      'log 1 cannot be read: head.json cannot be fetched (ECONNREFUSED): check that the web server runs',
     )
     await wrongPort.program.printed(`${away}: log 1 cannot be read`)
     await stop(wrongPort)
@@ -233,7 +233,7 @@ describe('a service', () => {
       'the fault',
     )
     assert.equal(await service.height(), 30)
-    assertSays(service.said(), `${url}: log 1 cannot be read (its last block is 20 and was 30`)
+    assertSays(service.said(), `${url}: log 1 cannot be read: its last block is 20 and was 30`)
     await writeBlocks(public_!, [21, 45])
     await until(async () => (await service.height()) === 45, 'the blocks')
     assert.deepEqual((await readFrom(service.store, readCoverage))!.gaps, [])

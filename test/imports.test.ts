@@ -169,6 +169,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/ingest/report': 'reportOfCoverage',
   'core/log/read/folder-source': 'FolderSource',
   'core/log/read/followed-log': 'FollowedLog',
+  'core/log/read/log-url': 'isLogUrl',
   'core/log/log-disk': 'NODE_DISK',
   'core/log/reader-files': 'readReaders',
   'core/log/receiver-file': 'isSilent',

@@ -229,7 +229,7 @@ describe('a receiver that runs alone', () => {
     const args = `serve --port 0 --store ${join(folder, 'lyra.db')} --max-behind 0 --follow ${eventLog}`
     const program = startLyra(t, args, nobody)
     const service = { program, base: await addressOf(program), corePort: 0 }
-    await untilNotReady(service, 'log 1 cannot be read (EACCES)')
+    await untilNotReady(service, 'log 1 cannot be read: EACCES')
     if (process.getuid?.() === 0) {
       const readable = () => {
         for (const name of readdirSync(eventLog)) chmodSync(join(eventLog, name), 0o755)

@@ -135,7 +135,7 @@ const LIES: readonly (readonly [name: string, file: string, lie: Lie, fault: str
     'head.json',
     (_, response) =>
       void response.writeHead(200, { 'content-length': '99' }).write('{', () => response.destroy()),
-    'head.json cannot be had',
+    'head.json cannot be fetched',
   ],
 ]
 
@@ -243,7 +243,7 @@ describe('a log that is followed by its URL', () => {
     assertSays(silent.fault!, 'head.json has not arrived within 10 s')
     const away = follow(t, `http://127.0.0.1:${await freePort()}/log`)
     await untilSeen(away, 'the fault', () => away.fault !== null)
-    assertSays(away.fault!, 'head.json cannot be had (ECONNREFUSED): check that the web server runs')
+    assertSays(away.fault!, 'head.json cannot be fetched (ECONNREFUSED): check that the web server runs')
   })
 
   test('needs byte ranges of a file that is not read at once', async (t) => {

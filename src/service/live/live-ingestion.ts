@@ -196,10 +196,20 @@ class Ingestion {
   async #keepLooking(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#lookForWriter()
+      this.#lookAtLogs()
       this.#notes.tryAgain()
       this.#silentReceivers.warn()
       this.#report()
       await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /** The committer may wait for its store, and not look at the logs. */
+  #lookAtLogs(): void {
+    try {
+      this.#reader.refresh()
+    } catch {
+      // A log of a later version: the committer ends because of it.
     }
   }
 

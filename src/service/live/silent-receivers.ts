@@ -26,17 +26,20 @@ export class SilentReceivers {
     const silences = this.#silences()
     const isAnyHeard = silences.includes(null)
     for (const [index, log] of this.#logs.entries()) {
-      if (log.isAwaited) continue
-      const isNamed = isAnyHeard || log.fault !== null
-      const silence = isNamed ? silences[index]! : null
-      const elsewhere = isAnyHeard ? '; blocks are taken from the other logs' : ''
+      const silence = silences[index]!
+      const before = this.#named.get(log)
+      if (silence === null) {
+        if (before !== undefined) this.#logger.info(`${log.name}: log ${index + 1} is there again`)
+        this.#named.delete(log)
+        continue
+      }
+      const isNamed = log.fault !== null || (isAnyHeard && !log.isAwaited)
       // How long it has been silent is no other silence.
-      const kind = silence === null ? null : (log.fault ?? 'silent')
-      const before = this.#named.get(log) ?? null
-      if (kind !== null && kind !== before) this.#logger.warn(`${log.name}: ${silence}${elsewhere}`)
-      if (kind === null && before !== null) this.#logger.info(`${log.name}: log ${index + 1} is there again`)
-      if (kind === null) this.#named.delete(log)
-      else this.#named.set(log, kind)
+      const kind = log.fault ?? 'silent'
+      if (!isNamed || kind === before) continue
+      const elsewhere = isAnyHeard ? '; blocks are taken from the other logs' : ''
+      this.#logger.warn(`${log.name}: ${silence}${elsewhere}`)
+      this.#named.set(log, kind)
     }
   }
 

@@ -1,6 +1,7 @@
 import { NODE_DISK } from '#core/log/log-disk'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
+import { isLogUrl } from '#core/log/read/log-url'
 import { type ReaderFile, readReaders } from '#core/log/reader-files'
 import { isSilent } from '#core/log/receiver-file'
 import { explainPathError } from '#core/records/event-paths'
@@ -33,9 +34,14 @@ export type EventLogReader = {
 /**
  * Reads the state of an event log, and changes nothing.
  *
- * @throws {ServiceError} for a folder that is none.
+ * @throws {ServiceError} for a folder that is none, and for a URL.
  */
 export function statusOfEventLog(folder: string): EventLogStatus {
+  if (isLogUrl(folder)) {
+    throw new ServiceError(
+      `${folder}: name the folder of an event log; of one that a service follows by its URL, that tells: lyra status --url`,
+    )
+  }
   const log = new FollowedLog(new FolderSource(folder))
   log.refresh()
   const { head, segments } = log

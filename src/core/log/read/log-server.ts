@@ -118,7 +118,7 @@ function refusal(name: string, { status }: Response): LogServerError {
     return new LogServerError(`${because}, a redirect: follow the address to which it leads`)
   if (status === 401 || status === 403)
     return new LogServerError(
-      `${because}: let the web server read the log (--event-log-mode 640), and Lyra ask it`,
+      `${because}: let the web server read the log (--event-log-mode 640), and answer this machine`,
     )
   if (status === 416)
     return new LogServerError(`${because}: the file is shorter than its log says: ${PROXIES}`)
@@ -133,7 +133,7 @@ function unreachable(name: string, error: Error): LogServerError {
   }
   const { code, message } = (error.cause ?? error) as NodeJS.ErrnoException
   const remedy = /CERT|SIGNATURE|TLS|SSL/.test(code ?? '')
-    ? 'its certificate must be one that this machine trusts, or NODE_EXTRA_CA_CERTS name its authority'
+    ? 'give the web server a certificate that this machine trusts, or name its authority in NODE_EXTRA_CA_CERTS'
     : 'check that the web server runs, and its address'
-  return new LogServerError(`${name} cannot be had (${code ?? message}): ${remedy}`, { cause: error })
+  return new LogServerError(`${name} cannot be fetched (${code ?? message}): ${remedy}`, { cause: error })
 }
