@@ -74,7 +74,7 @@ async function openLeftSegment(
   const committedBytes = head?.number === name.number ? head.bytes : 0
   const isAllRead = isIntact || isPassed || head === null
   const content = await readContent(disk, path, isAllRead ? size : Math.min(size, committedBytes), check)
-  const segment = OpenSegment.reopen(disk, folder, name, content)
+  const segment = OpenSegment.reopen({ disk, folder, ...name, ...content })
   if (head === null || content.ended.bytes < committedBytes) {
     segment.keepAll()
     // If none of its blocks can be read, the name says which they were.

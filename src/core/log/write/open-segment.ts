@@ -7,8 +7,18 @@ import { segmentName } from '../segment-name.ts'
 /** A part of a segment, from its beginning on. */
 export type SegmentLength = { bytes: number; records: number }
 
-/** What an earlier process has written to a segment. */
-type LeftContent = {
+/** Which segment a file is. */
+type SegmentPlace = {
+  disk: LogDisk
+  /** Folder of the event log. */
+  folder: string
+  number: number
+  /** Its first block. */
+  first: bigint
+}
+
+/** A segment of an earlier process, and what that has written to it. */
+type LeftSegment = SegmentPlace & {
   written: SegmentLength
   ended: SegmentLength
   last: LoggedBlock | null
@@ -47,40 +57,30 @@ export class OpenSegment {
   /** Whether the file's name is on disk. */
   #isNameFlushed = false
 
-  private constructor(disk: LogDisk, folder: string, number: number, first: bigint, file: LogFile) {
-    this.#disk = disk
-    this.#folder = folder
-    this.number = number
-    this.first = first
-    this.#path = pathOf(folder, number, first)
+  private constructor(place: SegmentPlace, file: LogFile) {
+    this.#disk = place.disk
+    this.#folder = place.folder
+    this.number = place.number
+    this.first = place.first
+    this.#path = pathOf(place)
     this.#file = file
   }
 
   /** Creates the file of a segment, which begins with a block. */
-  static create(disk: LogDisk, folder: string, number: number, first: bigint): OpenSegment {
+  static create(place: SegmentPlace): OpenSegment {
     return new OpenSegment(
-      disk,
-      folder,
-      number,
-      first,
-      createFile(disk, folder, number, first, () => {}),
+      place,
+      createFile(place, () => {}),
     )
   }
 
   /** Opens a segment of an earlier process. */
-  static reopen(
-    disk: LogDisk,
-    folder: string,
-    name: { number: number; first: bigint },
-    { written, ended, last, blockOne }: LeftContent,
-  ): OpenSegment {
-    const { number, first } = name
-    const file = disk.open(pathOf(folder, number, first))
-    const segment = new OpenSegment(disk, folder, number, first, file)
-    segment.#written = written
-    segment.#ended = ended
-    segment.#last = last
-    segment.#blockOne = blockOne
+  static reopen(left: LeftSegment): OpenSegment {
+    const segment = new OpenSegment(left, left.disk.open(pathOf(left)))
+    segment.#written = left.written
+    segment.#ended = left.ended
+    segment.#last = left.last
+    segment.#blockOne = left.blockOne
     return segment
   }
 
@@ -148,10 +148,9 @@ export class OpenSegment {
   /** Moves the open block, which has ended with events missing, to a segment of its own. */
   splitOff(block: LoggedBlock, number: number): OpenSegment {
     const { bytes, records } = this.#ended
-    const file = createFile(this.#disk, this.#folder, number, block.height, (part) =>
-      copyBytes(this.#file, bytes, this.#written.bytes, part, 0),
-    )
-    const part = new OpenSegment(this.#disk, this.#folder, number, block.height, file)
+    const place = { disk: this.#disk, folder: this.#folder, number, first: block.height }
+    const file = createFile(place, (part) => copyBytes(this.#file, bytes, this.#written.bytes, part, 0))
+    const part = new OpenSegment(place, file)
     part.#written = { bytes: this.#written.bytes - bytes, records: this.#written.records - records }
     part.endAsPart(block)
     this.#written = this.#ended
@@ -250,19 +249,14 @@ export class OpenSegment {
   }
 }
 
-function pathOf(folder: string, number: number, first: bigint): string {
+function pathOf({ folder, number, first }: SegmentPlace): string {
   return `${folder}/${segmentName({ kind: 'open', number, first })}`
 }
 
 /** @param fill writes what the file holds from the start: a killed process leaves all of that, or no such file */
-function createFile(
-  disk: LogDisk,
-  folder: string,
-  number: number,
-  first: bigint,
-  fill: (file: LogFile) => void,
-): LogFile {
-  const path = pathOf(folder, number, first)
+function createFile(place: SegmentPlace, fill: (file: LogFile) => void): LogFile {
+  const { disk } = place
+  const path = pathOf(place)
   const file = disk.create(`${path}.new`)
   try {
     fill(file)

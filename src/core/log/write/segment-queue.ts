@@ -84,7 +84,7 @@ export class SegmentQueue {
       this.active.fill()
       this.commit()
     }
-    this.#add(OpenSegment.create(disk, folder, this.#nextNumber, block.height))
+    this.#add(OpenSegment.create({ disk, folder, number: this.#nextNumber, first: block.height }))
   }
 
   /** Gives the open block, which has ended with events missing, a segment of its own. */
