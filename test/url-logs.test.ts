@@ -207,6 +207,16 @@ describe('a log that is followed by its URL', () => {
     })
   }
 
+  test('goes on although the state of its receiver cannot be read, which is a fault', async (t) => {
+    const { log, folder, published } = await followPublished(t)
+    published.lies.set('receiver.json', text('', 503))
+    await untilSeen(log, 'the fault', () => log.fault !== null)
+    assertSays(log.fault!, 'receiver.json is answered with 503')
+    await writeBlocks(folder, [30, 35])
+    await untilSeen(log, 'the blocks', () => log.active?.last === 35n)
+    assert.notEqual(log.fault, null)
+  })
+
   for (const [name, lie, fault] of BYTE_LIES) {
     test(`has a fault because of ${name}, and none once that is gone`, async (t) => {
       const { log, published } = await followPublished(t)

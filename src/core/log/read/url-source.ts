@@ -122,13 +122,13 @@ export class UrlSource implements LogSource {
     const { head, text } = await this.#readHead()
     // The index has all that the head follows: it was written before.
     const index = await this.#readIndex(head)
-    await this.#readReceiver()
+    const receiverFault = await this.#readReceiver()
     await this.#askAgain()
     const isSame = text === this.#headText && index === this.#index
     this.#headText = text
     this.#index = index
     this.#hasAnswered = true
-    const fault = this.#refused?.fault ?? this.#describeStepBack(head, index.files)
+    const fault = this.#refused?.fault ?? receiverFault ?? this.#describeStepBack(head, index.files)
     if (isSame && fault === this.#contents.fault) return
     this.#change({ head, files: [...index.files, ...openFileOf(head, index.files)], fault })
   }
@@ -170,14 +170,21 @@ export class UrlSource implements LogSource {
     return { headNumber: number, atMs: performance.now(), files }
   }
 
-  async #readReceiver(): Promise<void> {
-    const text = await this.#server.readText(RECEIVER_NAME, MAX_RECEIVER_BYTES)
-    const before = this.#receiver
-    if (text === null || text === before?.text) return
-    const state = parseReceiver(text)
-    // It may be just being written.
-    if (state === null && before === null) throw notOfLyra(RECEIVER_NAME)
-    if (state !== null) this.#receiver = { text, file: byOwnClock(state) }
+  /** Why it cannot be read, although head and index can; null if it can, or is not there. */
+  async #readReceiver(): Promise<string | null> {
+    try {
+      const text = await this.#server.readText(RECEIVER_NAME, MAX_RECEIVER_BYTES)
+      const before = this.#receiver
+      if (text === null || text === before?.text) return null
+      const state = parseReceiver(text)
+      // It may be just being written.
+      if (state === null && before === null) throw notOfLyra(RECEIVER_NAME)
+      if (state !== null) this.#receiver = { text, file: byOwnClock(state) }
+      return null
+    } catch (error) {
+      if (error instanceof LogServerError) return error.message
+      throw error
+    }
   }
 
   /** Asks again for what was refused, lest a reader that has other logs waits for it. */
