@@ -12,7 +12,7 @@ export type SegmentName = SealedName | OpenName
 export type OpenName = { kind: 'open'; number: number; first: bigint }
 
 /** The name of a segment that is not written to any more. */
-export type SealedName = {
+type SealedName = {
   kind: 'sealed' | 'part'
   number: number
   first: bigint

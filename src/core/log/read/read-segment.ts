@@ -96,10 +96,10 @@ class InflatedSegment {
       bytes += chunk.length
     }
     const inflated = Buffer.concat(chunks)
-    const taken = inflated.subarray(0, most)
+    const piece = inflated.subarray(0, most)
     this.#rest = inflated.subarray(most)
-    this.offset += taken.length
-    return taken
+    this.offset += piece.length
+    return piece
   }
 
   /** The next bytes; null at the end. */
