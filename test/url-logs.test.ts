@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -206,6 +206,21 @@ describe('a log that is followed by its URL', () => {
       await untilSeen(log, 'its end', () => log.fault === null && log.segments.length === 2)
     })
   }
+
+  test('is asked for nothing encoded, and without a condition', async (t) => {
+    const { log, published } = await followPublished(t)
+    const asked: IncomingHttpHeaders[] = []
+    published.lies.set('receiver.json', ({ headers }, response) => {
+      asked.push(headers)
+      response.writeHead(200, { etag: '"one"', 'last-modified': new Date().toUTCString() }).end('{}')
+    })
+    await untilSeen(log, 'two requests', () => asked.length > 1)
+    for (const headers of asked) {
+      assert.equal(headers['accept-encoding'], 'identity')
+      const names = Object.keys(headers).filter((name) => /^if-|cookie|authorization/.test(name))
+      assert.deepEqual(names, [])
+    }
+  })
 
   test('goes on although the state of its receiver cannot be read, which is a fault', async (t) => {
     const { log, folder, published } = await followPublished(t)

@@ -20,7 +20,8 @@ export type LogSegment = {
 
 /** Whether two are the same segment, of which one may have been read further. */
 export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
-  return one.log === other.log && one.number === other.number && one.restarts === other.restarts
+  if (one.log !== other.log || one.restarts !== other.restarts) return false
+  return one.number === other.number && one.first === other.first
 }
 
 /** How far a segment was read: everything before an offset, in bytes. */
