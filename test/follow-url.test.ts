@@ -10,7 +10,7 @@ import { readCoverage } from '#core/store/queries/coverage'
 import { assertSays } from './fixtures/assert-says.ts'
 import { dial } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
-import { markedBlocks } from './fixtures/event-stream.ts'
+import { content, markedBlocks } from './fixtures/event-stream.ts'
 import { follow } from './fixtures/follow-logs.ts'
 import { startFollowing, startReceive } from './fixtures/follow-programs.ts'
 import { blocksOf, kill, stop, untilHeight, untilNotReady, untilReady } from './fixtures/live.ts'
@@ -214,6 +214,30 @@ describe('a service', () => {
     open.resolve()
     await until(async () => (await service.height()) === 40, 'the blocks')
     assert.equal((await readFrom(service.store, readCoverage))!.first, 1n)
+  })
+
+  test('reads on in another log, within a block too, if the rest of a segment cannot be read', async (t) => {
+    const [one, two] = [publicLog(t), publicLog(t)]
+    const large = content(102, { 1: 'x'.repeat(150_000) })
+    const made = markedBlocks(1, 20).map(({ height, events }) => ({ height, events: [...events!, large] }))
+    for (const folder of [one, two]) {
+      await writeMade(folder, made)
+      writeReceiver(folder, 0)
+    }
+    const { url, lies, asked } = await publish(t, one)
+    const answer = answererOf(one, { lies: new Map(), asked: [] })
+    lies.set('segment', (request, response) => {
+      if (request.headers.range?.startsWith('bytes=0-') === true) answer(request, response)
+      else response.writeHead(503).end()
+    })
+    const service = await follow(t, [url, two], 'test-chain')
+    await until(async () => (await service.height()) === 20, 'the blocks')
+    assert.ok(asked.some((name) => name.startsWith('0000000001-1-') && name.includes(' bytes=0-')))
+    assert.ok(asked.some((name) => name.includes(' bytes=1048576-')))
+    const { gaps, first } = (await readFrom(service.store, readCoverage))!
+    assert.deepEqual([gaps, first], [[], 1n])
+    await until(() => service.said().includes('log 1 cannot be read'), 'a line about the log')
+    assert.doesNotMatch(service.said(), /live ingestion: the event log cannot be read/)
   })
 
   test('waits for a log that has gone back, and takes nothing back', async (t) => {

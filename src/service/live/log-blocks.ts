@@ -49,11 +49,12 @@ type LogBlocksListener = {
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
+ * | its bytes cannot be read at the moment | nothing | is left if another log that can be read has the block |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if another one has the block |
  * | a block begins, or the segment ends, after the block that the store needs | those between | is left if another one has the first |
  * | the assembler refuses a gap | the missing blocks | is left if another one has the first, whole; otherwise the gap is thrown |
  *
- * In the first two cases, and whenever a segment is left, a new assembler goes on after the last whole block: the open block is
+ * For damage, and whenever a segment is left, a new assembler goes on after the last whole block: the open block is
  * forgotten. Otherwise the same one goes on in the same segment.
  */
 export class LogBlocks {
@@ -137,9 +138,10 @@ export class LogBlocks {
         return this.#read(this.#needed() ?? needed)
       }
       const { code, message } = error as NodeJS.ErrnoException
-      const isThere = segment !== undefined && segment.log.current(segment) !== null
-      const ErrorOf = isThere ? LogAwayError : LogReadError
-      throw new ErrorOf(`the event log cannot be read (${code ?? message})`, { cause: error })
+      const text = `the event log cannot be read (${code ?? message})`
+      // A segment that is gone is not read on: the block is looked for anew.
+      const isGone = segment === undefined || segment.log.current(segment) === null
+      throw isGone ? new LogReadError(text, { cause: error }) : new LogAwayError(text, { cause: error })
     }
   }
 

@@ -44,7 +44,7 @@ export const eventLogKeepOption = () =>
 
 /** `--event-log-mode`, of the same. */
 export const eventLogModeOption = () =>
-  setting('--event-log-mode <mode>', 'mode of its files: 600, 640 for a group such as a web server, or 644')
+  setting('--event-log-mode <mode>', "mode of its files: 600, 640 for a group such as a web server's, or 644")
     .default(null, '600')
     .argParser(parseMode)
 

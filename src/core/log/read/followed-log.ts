@@ -109,9 +109,14 @@ export class FollowedLog {
     this.#contents = contents
   }
 
-  /** Reads bytes of a segment's file, as {@link LogSource}. */
-  read({ name }: LogSegment, offset: number, length: number): Promise<Buffer> {
-    return this.#source.read(name, offset, length)
+  /** Reads bytes of a segment's file, as {@link LogSource}. An error may be a {@link fault}. */
+  async read({ name }: LogSegment, offset: number, length: number): Promise<Buffer> {
+    try {
+      return await this.#source.read(name, offset, length)
+    } catch (error) {
+      this.refresh()
+      throw error
+    }
   }
 
   /** The file of a segment is not there: looks at the log again, names included. */
