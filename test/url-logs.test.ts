@@ -175,7 +175,7 @@ const BYTE_LIES: readonly (readonly [name: string, lie: Lie, fault: string])[] =
   ['a file that is shorter', text('', 416), 'is answered with 416: the file is shorter'],
 ]
 
-describe('a log that is followed by its URL', () => {
+describe('a log that is followed by its URL', { concurrency: 8 }, () => {
   test('is as its folder: segments, head and the state of its receiver', async (t) => {
     const { log, folder, published } = await followPublished(t)
     await untilSeen(log, 'the log', () => log.receiver() !== null)
