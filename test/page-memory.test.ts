@@ -27,7 +27,7 @@ async function answer(
   send: (made: RenderedBody) => SentAnswer | null,
 ): Promise<void> {
   const question = {
-    workload: () => ({ queue: 'short', rows: 1 }),
+    workload: () => ({ queue: 'short', rows: 1, readsOnlyItsRows: true }),
     sourceOf: () => null,
   } as unknown as Question<null>
   const queue = createQueue(new Account(), 1)

@@ -19,7 +19,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { filtersBySpan } from '#core/store/pages/locate'
 import type { PageQuery } from '#core/store/pages/page'
 import type { KeySpan, PageScans } from '#core/store/pages/scan'
-import { pageScans } from '#core/store/pages/scan'
+import { areAdjacent, pageScans } from '#core/store/pages/scan'
 import { pageStatement, SQLITE_HINTS } from '#core/store/pages/scan-sql'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { connect } from '#core/store/postgres/connection/connection'
@@ -232,6 +232,25 @@ describe('the plans of pages', () => {
       }
     })
   }
+
+  test('a page that says it reads only its rows has no condition but the range of its key', async (t) => {
+    const { facts, plan } = await openPlanned(t, SQLITE!)
+    const adjacent = new Set<string>()
+    for (const page of PAGES) {
+      const query = queryOf(page, facts, true)
+      const { resource, selection } = query
+      if (!areAdjacent(resource, resource.selectionRule?.(selection, 'list') ?? selection)) continue
+      adjacent.add(resource.name)
+      for (const [what, statement] of sqliteStatements(scansOf(query, facts)).slice(1)) {
+        const where = `${nameOf(page, true)}, ${what}:\n${statement.text}`
+        // Each filter has a hint (scan-sql.ts).
+        assert.doesNotMatch(statement.text, /likely|likelihood|where exists|and exists|json_each/, where)
+        assert.doesNotMatch((await plan(statement)).text, /TEMP B-TREE/, where)
+      }
+    }
+    const names = ['auctions', 'checkpoints', 'fundingPeriodDataPoints', 'fundingPeriods']
+    assert.deepEqual([...adjacent].sort(), names)
+  })
 
   for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
     test(`every stream is read by an index, that of all markets by one on its blocks (${kind.name})`, async (t) => {

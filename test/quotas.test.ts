@@ -90,11 +90,11 @@ test('Reports only wait for reports, in turns of addresses', async (t) => {
   const renderer = rendererOf(reader)
   /** Reports in progress, by the end of their range, with the function that finishes them. */
   const inMaking: [end: bigint, finish: () => void][] = []
-  const render: Renderer['render'] = async (question, asked, form) => {
-    if (question.path !== auctionsQuestion.path) return renderer.render(question, asked, form)
+  const render: Renderer['render'] = async (question, asked, form, isAlone) => {
+    if (question.path !== auctionsQuestion.path) return renderer.render(question, asked, form, isAlone)
     const { end } = asked as { end: bigint }
     await new Promise<void>((resolve) => inMaking.push([end, resolve]))
-    return renderer.render(question, asked, form)
+    return renderer.render(question, asked, form, isAlone)
   }
   const base = await serve(t, store, { reader, renderer: { ...renderer, render }, trustProxy: true })
   const auctions = (address: string, end: number) =>

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { existsSync, renameSync } from 'node:fs'
-import { type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { StoreUnavailableError } from '#core/store/errors'
 import type { PageQuery } from '#core/store/pages/page'
 import { ALL_CONTENTS, readStoreContents } from '#core/store/queries/store-contents'
+import { LoneClient } from '#service/answers/lone-client'
 import { startRenderThreads } from '#service/answers/render-threads'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
-import type { RenderedBody, Workload } from '#service/questions/question'
+import { SequentialRenderer } from '#service/answers/sequential-renderer'
+import type { BodyForm, RenderedBody, Workload } from '#service/questions/question'
 import { questionAt } from '#service/questions/question-at'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
@@ -46,7 +49,7 @@ async function openRenderers(t: TestContext, store: string) {
 }
 
 function make(renderer: Renderer, { resource, ...asked }: PageQuery): Promise<RenderedBody | null> {
-  return renderer.render(questionAt(resource.path), asked, 'json')
+  return renderer.render(questionAt(resource.path), asked, 'json', false)
 }
 
 /** The content of a page. */
@@ -154,6 +157,115 @@ test(
   },
 )
 
+/** A page that a client asks for: 100 points, but for a change, as JSON but for another form. */
+type Step = { change?: Partial<PageQuery>; limit?: number; form?: BodyForm; isAlone?: boolean }
+
+/** Pages, and whether they are rendered here. */
+const STEPS: Record<string, [Step, isHere: boolean]> = {
+  'here, for a client that is alone': [{}, true],
+  'in a thread, for one that is not': [{ isAlone: false }, false],
+  'here, with up to 200 rows': [{ limit: 200 }, true],
+  'in a thread, with more rows': [{ limit: 201 }, false],
+  'in a thread, for gRPC': [{ form: 'protobuf' }, false],
+  'here, with a filter by which rows are in order': [
+    { change: { selection: { marketId: MARKET, source: 1n } } },
+    true,
+  ],
+  'in a thread, with a filter that excludes rows': [
+    { change: { selection: { marketId: MARKET, seq: 1n } } },
+    false,
+  ],
+  'in a thread, with rows of which a condition excludes some': [
+    { change: { resource: liquidityProviders, selection: { marketId: MARKET } } },
+    false,
+  ],
+}
+
+/** The renderer of a service, which counts what it renders in this thread, and calls `onRendered` before. */
+async function openSequential(t: TestContext, onRendered: () => void = () => {}) {
+  const { here, threads } = await openRenderers(t, await storeOf(t, SQLITE!, SAMPLE))
+  const counted = { here: 0 }
+  const counting: Renderer = {
+    ...here,
+    render: (...asked) => {
+      counted.here++
+      onRendered()
+      return here.render(...asked)
+    },
+  }
+  const renderer = new SequentialRenderer(counting, threads)
+  const ask = ({ change, limit = 100, form = 'json', isAlone = true }: Step) => {
+    const { resource, ...query } = points(limit, change)
+    return renderer.render(questionAt(resource.path), query, form, isAlone)
+  }
+  return { counted, ask }
+}
+
+/** Waits for another round of the event loop. */
+const nextRound = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('A page is rendered', () => {
+  for (const [where, [step, isHere]] of Object.entries(STEPS)) {
+    test(where, options, async (t) => {
+      const { counted, ask } = await openSequential(t)
+      await ask(step)
+      assert.equal(counted.here, isHere ? 1 : 0)
+    })
+  }
+
+  test('in a thread, while a thread renders another one', options, async (t) => {
+    const { counted, ask } = await openSequential(t)
+    const long = ask({ limit: 5_000 })
+    await ask({})
+    assert.equal(counted.here, 0)
+    await long
+    await ask({})
+    assert.equal(counted.here, 1)
+  })
+
+  test('here, but only one in a round of the event loop', options, async (t) => {
+    const { counted, ask } = await openSequential(t)
+    const bodies = await Promise.all([{}, {}, {}].map(ask))
+    assert.equal(counted.here, 1)
+    assert.equal(new Set(bodies.map((rendered) => rendered!.body.toString())).size, 1)
+  })
+
+  test('in a thread for a second, once one has blocked the event loop', options, async (t) => {
+    let blocksMs = 20
+    const { counted, ask } = await openSequential(t, () => {
+      const until = performance.now() + blocksMs
+      while (performance.now() < until);
+    })
+    for (let page = 0; page < 10; page++) {
+      await ask({})
+      await nextRound()
+    }
+    assert.equal(counted.here, 1)
+    blocksMs = 0
+    await sleep(1_000)
+    await ask({})
+    assert.equal(counted.here, 2)
+  })
+})
+
+describe('A client is alone', () => {
+  const CASES: Record<string, [connections: string, isAlone: boolean]> = {
+    'with its ninth request in a row': ['aaaaaaaaa', true],
+    'not before': ['aaaaaaaa', false],
+    'not after a request of another one': ['aaaaaaaaaaaaba', false],
+    'not in turns with another one': ['abababababababababababab', false],
+  }
+  for (const [when, [connections, isAlone]] of Object.entries(CASES)) {
+    test(when, () => {
+      const byName = new Map([...'ab'].map((name) => [name, {}]))
+      const client = new LoneClient()
+      for (const name of connections) client.count(byName.get(name)!)
+      assert.equal(client.is(byName.get('a')!), isAlone && connections.at(-1) === 'a')
+      assert.equal(client.is({}), false)
+    })
+  }
+})
+
 test('An unreachable store is reported, and read again once it is back', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
   const { threads } = await openRenderers(t, store)
@@ -172,9 +284,9 @@ test('An unreachable store is reported, and read again once it is back', options
 test('An internal error is reported as one', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
   const { threads } = await openRenderers(t, store)
-  const workload = (): Workload => ({ queue: 'short', rows: 1 })
+  const workload = (): Workload => ({ queue: 'short', rows: 1, readsOnlyItsRows: true })
   const unknown = { ...questionAt(checkpoints.path), path: '/nothing', workload }
-  await assert.rejects(threads.render(unknown, { query: { limit: 1 } }, 'json'), (error: Error) => {
+  await assert.rejects(threads.render(unknown, { query: { limit: 1 } }, 'json', false), (error: Error) => {
     assert.ok(!(error instanceof StoreUnavailableError))
     assert.match(error.stack!, /there is no question \/nothing[\s\S]*render-thread/)
     return true

@@ -6,6 +6,7 @@ import type { Metrics } from '../metrics.ts'
 import { freeBody } from '../questions/free-body.ts'
 import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/question.ts'
 import type { AnswerCache, CachedAnswer, CurrentAnswer } from './answer-cache.ts'
+import { LoneClient } from './lone-client.ts'
 import type { Renderer } from './renderer.ts'
 
 /**
@@ -53,6 +54,7 @@ export class Answers {
   readonly #queues: Record<QueueClass, Queue>
   readonly #cache: AnswerCache | null
   readonly #fromMemory: Counter
+  readonly #loneClient = new LoneClient()
 
   constructor({ renderer, queues, cache, metrics }: AnswersOptions) {
     this.#renderer = renderer
@@ -71,6 +73,7 @@ export class Answers {
    * Rejects with `ApiError` (http/errors.ts) for a refused request, and with the fault that keeps the store from being read.
    */
   answer<Checked>(question: Question<Checked>, request: AnswerRequest<Checked>): Promise<void> | undefined {
+    this.#loneClient.count(request.connection)
     return this.#sendAtOnce(request) ? undefined : this.#answerLater(question, request)
   }
 
@@ -110,7 +113,12 @@ export class Answers {
   ): Promise<void> {
     // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
     if (this.#sendAtOnce(request) || (await this.#sendIfCurrent(request))) return
-    const rendered = await this.#renderer.render(question, checked, request.form)
+    const rendered = await this.#renderer.render(
+      question,
+      checked,
+      request.form,
+      this.#loneClient.is(request.connection),
+    )
     if (rendered === null) throw emptyStore()
     if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
     const sent = await request.sendRendered(rendered)

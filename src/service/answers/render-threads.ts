@@ -47,11 +47,11 @@ export function startRenderThreads(store: string, logger: Logger, options: Threa
   const short = sharedAmong(shortThreads)
   const long = startRenderThread({ ...options, store, isLong: true }, logger)
   return {
-    render: (question, checked, form) => {
+    render: (question, checked, form, isAlone) => {
       const workload = question.workload(checked)
       return workload.queue === 'short'
-        ? short.run(workload.rows, (thread) => thread.render(question, checked, form))
-        : long.render(question, checked, form)
+        ? short.run(workload.rows, (thread) => thread.render(question, checked, form, isAlone))
+        : long.render(question, checked, form, isAlone)
     },
     isSerial: true,
     isRunning: () => [...shortThreads, long].every((thread) => thread.isRunning()),

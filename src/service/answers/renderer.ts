@@ -7,7 +7,13 @@ import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
  * Rejects with `StoreUnavailableError` (core/store/store.ts) while the store cannot be read.
  */
 export type Renderer = {
-  render<Checked>(question: Question<Checked>, checked: Checked, form: BodyForm): Promise<RenderedBody | null>
+  /** @param isAlone whether no other client waits meanwhile */
+  render<Checked>(
+    question: Question<Checked>,
+    checked: Checked,
+    form: BodyForm,
+    isAlone: boolean,
+  ): Promise<RenderedBody | null>
   /** Whether long pages and reports are rendered one after another. */
   isSerial: boolean
   /** Whether everything that renders answers is loaded and runs. */

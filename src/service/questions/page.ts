@@ -1,4 +1,5 @@
 import type { Resource } from '#core/model/resource'
+import { areAdjacent } from '#core/store/pages/scan'
 import { freeBody } from './free-body.ts'
 import { pageBody } from './page-body.ts'
 import { type CheckedPage, pageRequest } from './page-request.ts'
@@ -28,7 +29,10 @@ export function pageQuestion(resource: Resource): Question<CheckedPage> {
       freeBody(json)
       return { body, checkSum: null, storeHead, version }
     },
-    workload: ({ limit }) => (limit > LONG_PAGE_ROWS ? { queue: 'long' } : { queue: 'short', rows: limit }),
+    workload: ({ limit, selection }) =>
+      limit > LONG_PAGE_ROWS
+        ? { queue: 'long' }
+        : { queue: 'short', rows: limit, readsOnlyItsRows: areAdjacent(resource, selection) },
     sourceOf: ({ selection: { marketId = null, greatest } }) => ({
       resource: resource.name,
       // Rows of other markets may have a greater value.

@@ -47,8 +47,13 @@ type Rendering = {
  */
 export type QueueClass = 'short' | 'long' | 'report'
 
-/** What it takes to render an answer: the queue that it waits in, and of a short page the most rows that it reads. */
-export type Workload = { queue: 'short'; rows: number } | { queue: Exclude<QueueClass, 'short'> }
+/**
+ * What it takes to render an answer: the queue that it waits in, and of a short page the most rows that it has, and whether
+ * others are read to find these.
+ */
+export type Workload =
+  | { queue: 'short'; rows: number; readsOnlyItsRows: boolean }
+  | { queue: Exclude<QueueClass, 'short'> }
 
 /** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
 export type AnswerSource = Change | 'the next commit'

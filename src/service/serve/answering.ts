@@ -6,6 +6,7 @@ import type { Reader, Store } from '#core/store/store'
 import { openWaitingReader } from '#core/store/waiting-reader'
 import { startRenderThreads } from '../answers/render-threads.ts'
 import { type Renderer, rendererOf } from '../answers/renderer.ts'
+import { SequentialRenderer } from '../answers/sequential-renderer.ts'
 import type { GrpcServer } from '../grpc/grpc-server.ts'
 import { type LongReads, longReadsOf } from '../streams/long-reads/long-reads.ts'
 import { startLongReads } from '../streams/long-reads/start-long-reads.ts'
@@ -43,7 +44,7 @@ export async function startAnswering(settings: ServeSettings, logger: Logger): P
   }
 }
 
-/** What reads the store for answers: threads for a store in a file, the reader itself for one of a database server. */
+/** What reads the store for answers: mostly threads for a store in a file, the reader itself for one of a database server. */
 class StoreReading {
   readonly reader: Reader
   readonly renderer: Renderer
@@ -53,10 +54,11 @@ class StoreReading {
     this.reader = reader
     if (store.isEmbedded) {
       const isReadOnly = isReader(settings)
-      this.renderer = startRenderThreads(store.name, logger, {
+      const threads = startRenderThreads(store.name, logger, {
         isReadOnly,
         speaksGrpc: settings.grpc !== null,
       })
+      this.renderer = new SequentialRenderer(rendererOf(reader), threads)
       this.longReads = startLongReads(store.name, logger, { isReadOnly })
     } else {
       this.renderer = rendererOf(reader)

@@ -64,6 +64,22 @@ export function selectsNothing({ filters }: Resource, selection: Selection): boo
   return filters.some((filter) => matchesNothing(filter, selection[filter.name]))
 }
 
+/**
+ * Whether the rows of a selection lie side by side in one table, for each series of the resource: a page then reads no row
+ * that it does not have, but the next one of each series.
+ */
+export function areAdjacent({ filters, storage, overlapRange }: Resource, selection: Selection): boolean {
+  const { from, condition, series } = storage
+  const hasRange = selection.from !== undefined || selection.to !== undefined
+  return (
+    from === undefined &&
+    condition === undefined &&
+    selection.greatest === undefined &&
+    !(overlapRange !== undefined && hasRange) &&
+    filters.every(({ name }) => selection[name] === undefined || name === series?.filter)
+  )
+}
+
 /** The lowest key with a value in its first column. The other integers of keys are never negative. */
 function firstKeyOf({ key }: Resource, value: bigint): Key {
   return [value, ...key.slice(1).map(({ type }) => (type === 'id' || type === 'text' ? '' : 0n))]
