@@ -153,7 +153,7 @@ describe('a cache of pages', () => {
   const pageOf = (source: AnswerSource, version: CachedAnswer['version'], bytes = 10): CachedAnswer => ({
     body: Buffer.alloc(bytes),
     tag: '"tag"',
-    isGzipped: false,
+    headers: {},
     source,
     version,
   })

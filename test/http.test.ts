@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { StoreUnavailableError } from '#core/store/errors'
 import type { Reader } from '#core/store/store'
+import { newRequestId } from '#service/http/request-id'
 import { assertSays } from './fixtures/assert-says.ts'
 import { type Answer, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { ask, type RawAnswer } from './fixtures/raw-http.ts'
@@ -233,7 +234,13 @@ for (const kind of ANY_STORE_KIND) {
           else assert.match(id!, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, given)
         }
       }
-      assert.notDeepEqual(await idOf('GET /nope'), await idOf('GET /nope'))
+      const ids = new Set(Array.from({ length: 70_000 }, newRequestId))
+      assert.equal(ids.size, 70_000)
+      for (const line of ['GET /nope', `GET ${PAGES[0]}`, 'GET /nope']) {
+        const [id] = await idOf(line)
+        assert.ok(!ids.has(id!))
+        ids.add(id!)
+      }
     })
 
     await t.test('?pretty indents every body, with any value, and changes nothing else', async () => {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Histogram, Registry } from 'prom-client'
 import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { RESOURCES } from '#core/resources/resources'
 import { CONNECTION_FAULTS } from '#service/live/connection-faults'
+import { createMetrics } from '#service/metrics'
 import { metricsOf, send } from './fixtures/http.ts'
 import { createLiveStore } from './fixtures/live-store.ts'
 import { serve, storeOf } from './fixtures/service.ts'
@@ -64,3 +66,32 @@ for (const kind of STORE_KINDS) {
     assert.deepEqual(await figures('lyra_market_point_timestamp_seconds'), [])
   })
 }
+
+test('durations are written as the histogram of prom-client writes them', async () => {
+  const [registry, own] = [new Registry(), createMetrics()]
+  const labelNames = ['route', 'method', 'status']
+  const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+  const peer = new Histogram({ name: 'a_seconds', help: 'Help.', labelNames, buckets, registers: [registry] })
+  const observe = own.durations('a_seconds', 'Help.', labelNames)
+  for (const labels of [
+    ['/a', 'GET', '200'],
+    ['/a"\\\n', 'HEAD', '200'],
+    ['/a', 'GET', '304'],
+  ]) {
+    for (const seconds of [0, ...buckets, 0.0123, 2.6, 1_000]) {
+      observe(seconds, ...labels)
+      peer.labels(...labels).observe(seconds)
+    }
+  }
+  const text = await own.text()
+  assert.ok(text.endsWith(await registry.metrics()), text)
+})
+
+test('a tally shows its number, and what it has risen by since', async () => {
+  const metrics = createMetrics()
+  let count = 3
+  metrics.tally('a_total', 'Help.', () => count)
+  assert.match(await metrics.text(), /^a_total 3$/m)
+  count = 5
+  assert.match(await metrics.text(), /^a_total 5$/m)
+})

@@ -60,7 +60,7 @@ async function answer(
   await answers.answer(question, asking)
 }
 
-const asSent = ({ body }: RenderedBody): SentAnswer => ({ body, tag: '"tag"', isGzipped: false })
+const asSent = ({ body }: RenderedBody): SentAnswer => ({ body, tag: '"tag"', headers: {} })
 
 describe('The memory of a page', () => {
   test('is given back once the response that sends it has closed, and not before', async () => {

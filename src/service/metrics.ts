@@ -1,7 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-
-/** The buckets of durations, in seconds. */
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import { DurationHistogram } from './duration-histogram.ts'
 
 /** Metrics of Node that enumerate all connections on each scrape: 20 ms with 5,000 of them. */
 const OF_EACH_CONNECTION = ['handles', 'requests', 'resources'].flatMap((of) => [
@@ -23,6 +21,8 @@ export type Metrics = {
     help: string,
     labelNames?: readonly Label[],
   ): Counter<Label>
+  /** Adds a counter of a number that only rises; `read` gives it whenever figures are asked for. */
+  tally(name: string, help: string, read: () => number): void
   /** Adds a histogram; the function returned counts a duration in seconds, with a value for each label. */
   durations(
     name: string,
@@ -52,19 +52,14 @@ export function createMetrics(): Metrics {
         },
       }),
     counter: (name, help, labelNames = []) => new Counter({ name, help, labelNames, registers }),
+    tally: (name, help, read) => {
+      const counter = new Counter({ name, help, registers, collect: () => show(read()) })
+      const show = rising((by) => counter.inc(by))
+    },
     durations: (name, help, labelNames) => {
-      const histogram = new Histogram({ name, help, labelNames, buckets: SECONDS, registers })
-      /** By labels: looking them up in the histogram takes longer than counting. */
-      const children = new Map<string, Histogram.Internal<string>>()
-      return (seconds, ...labels) => {
-        const key = labels.join(' ')
-        let child = children.get(key)
-        if (child === undefined) {
-          child = histogram.labels(...labels)
-          children.set(key, child)
-        }
-        child.observe(seconds)
-      }
+      const histogram = new DurationHistogram(name, help, labelNames)
+      registry.registerMetric(histogram as unknown as Metric)
+      return (seconds, ...labels) => histogram.observe(seconds, labels)
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,

@@ -21,10 +21,10 @@ export type Reader = {
    */
   freshness(since: StoreVersion | null): Promise<Freshness>
   /**
-   * The answer of {@link Reader.freshness}, if it was read in this round of the event loop and the store then had this
-   * version. It is still right for every request that arrived before. Null if it must be read.
+   * The answer of {@link Reader.freshness}, if nothing has changed since a version, and that is known at once. It is right for
+   * every request that has arrived. Null if it must be read.
    */
-  recentFreshness?(since: StoreVersion): Freshness | null
+  unchangedFreshness?(since: StoreVersion): Freshness | null
   /** Opens one snapshot for any number of pages, on a separate connection. */
   openSnapshot(): Promise<Snapshot>
   close(): Promise<void>

@@ -32,7 +32,7 @@ export function openWaitingReader(store: Store, options: ReaderOptions): Reader 
     page: async (query) => (await current()).page(query),
     read: async (query) => (await current()).read(query),
     freshness: async (since) => (await current()).freshness(since),
-    recentFreshness: (since) => opened?.recentFreshness?.(since) ?? null,
+    unchangedFreshness: (since) => opened?.unchangedFreshness?.(since) ?? null,
     openSnapshot: async () => (await current()).openSnapshot(),
     ...(store.wal === null ? {} : { wal: { ...store.wal, shorten: () => {} } }),
     clusterFaults: async () => opened?.clusterFaults?.() ?? null,

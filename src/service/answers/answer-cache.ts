@@ -3,7 +3,7 @@ import { singleFlight } from '#core/concurrency/single-flight'
 import type { Change, StoreVersion } from '#core/store/changes'
 import type { Freshness, StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import type { AnswerFile, AnswerSource } from '../questions/question.ts'
+import type { AnswerSource } from '../questions/question.ts'
 
 /** Answers cached at most: each is looked at after a commit. */
 const MAX_ANSWERS = 10_000
@@ -22,9 +22,8 @@ export type CachedAnswer = {
   /** Bytes, or a character for each byte (`latin1`). */
   body: Buffer | string
   tag: string
-  isGzipped: boolean
-  /** As in `RenderedBody`. */
-  file?: AnswerFile | undefined
+  /** Its own headers, entity tag included. */
+  headers: Readonly<Record<string, string>>
   source: AnswerSource
   /** The commit that it shows. */
   version: StoreVersion
@@ -70,11 +69,11 @@ export class AnswerCache {
     return this.#findIn(key, await this.#refreshes.fresh())
   }
 
-  /** As {@link AnswerCache.find}, if the store was checked just now; null if it must be checked. */
+  /** As {@link AnswerCache.find}, if it is known at once that nothing has changed; null if the changes must be read. */
   findAtOnce(key: string): CurrentAnswer | null {
     if (this.#state === null) return null
-    const recent = this.#reader.recentFreshness?.(this.#state.version) ?? null
-    return recent === null ? null : this.#findIn(key, recent)
+    const unchanged = this.#reader.unchangedFreshness?.(this.#state.version) ?? null
+    return unchanged === null ? null : this.#findIn(key, unchanged)
   }
 
   /** Caches an answer, if it is still current; a large one only when it is rendered again. */

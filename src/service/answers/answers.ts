@@ -1,4 +1,3 @@
-import type { Counter } from 'prom-client'
 import type { StoreHead } from '#core/store/pages/page'
 import type { ClientConnection, Closing, Queue } from '../http/clients/queue.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
@@ -13,7 +12,7 @@ import type { Renderer } from './renderer.ts'
  * An answer as it was sent. Its `body` is that of the rendered answer itself, the same object, unless the bytes were changed,
  * such as by compression.
  */
-export type SentAnswer = Pick<CachedAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
+export type SentAnswer = Pick<CachedAnswer, 'tag' | 'headers'> & { body: Buffer }
 
 /** A request for an answer, and the way to send it. */
 export type AnswerRequest<Checked> = {
@@ -53,16 +52,18 @@ export class Answers {
   readonly #renderer: Renderer
   readonly #queues: Record<QueueClass, Queue>
   readonly #cache: AnswerCache | null
-  readonly #fromMemory: Counter
   readonly #loneClient = new LoneClient()
+  /** Number of answers sent from the cache. */
+  #fromMemory = 0
 
   constructor({ renderer, queues, cache, metrics }: AnswersOptions) {
     this.#renderer = renderer
     this.#queues = queues
     this.#cache = cache
-    this.#fromMemory = metrics.counter(
+    metrics.tally(
       'lyra_pages_from_memory_total',
       'Pages answered from memory because their rows had not changed.',
+      () => this.#fromMemory,
     )
   }
 
@@ -101,7 +102,7 @@ export class Answers {
   /** Sends a cached answer; returns whether there is one. */
   #send(request: AnswerRequest<unknown>, cached: CurrentAnswer | null): boolean {
     if (cached === null) return false
-    this.#fromMemory.inc()
+    this.#fromMemory += 1
     request.sendCached(cached.answer, cached.storeHead)
     return true
   }

@@ -6,7 +6,7 @@ import type { Route } from '../http/router.ts'
 import { timeNamesOfAnswer } from '../questions/answer-times.ts'
 import { restParametersOf } from '../questions/csv-file.ts'
 import { parameterReader, TIMES_PARAMETER } from '../questions/parameters.ts'
-import { checkSumOf, type Question, type RenderedBody } from '../questions/question.ts'
+import { type AnswerFile, checkSumOf, type Question, type RenderedBody } from '../questions/question.ts'
 import type { CachedAnswer } from './answer-cache.ts'
 import type { Answers, SentAnswer } from './answers.ts'
 
@@ -55,23 +55,28 @@ export async function sendRendered(
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
   const isUnchanged = matchesTag(exchange.request.headers['if-none-match'], tag)
   const body = isGzipped && !isUnchanged ? await compressed(plain) : plain
-  sendBody(exchange, { body, tag, isGzipped, file }, storeHead)
-  return isUnchanged ? null : { body, tag, isGzipped, file }
+  const sent = { body, tag, headers: headersOf(tag, isGzipped, file) }
+  sendBody(exchange, sent, storeHead)
+  return isUnchanged ? null : sent
 }
 
 function sendBody(
   exchange: Exchange,
-  { body, tag, isGzipped, file }: Pick<CachedAnswer, 'body' | 'tag' | 'isGzipped' | 'file'>,
+  { body, tag, headers }: Pick<CachedAnswer, 'body' | 'tag' | 'headers'>,
   storeHead: RenderedBody['storeHead'] | null,
 ): void {
-  const headers: Record<string, string> = { 'cache-control': CACHE_CONTROL, etag: tag }
   if (matchesTag(exchange.request.headers['if-none-match'], tag)) {
-    exchange.send(304, { storeHead, vary: 'Accept-Encoding', headers })
-    return
-  }
-  headers['content-type'] = file?.type ?? JSON_TYPE
+    exchange.send(304, { storeHead, vary: 'Accept-Encoding', headers: validatorsOf(tag) })
+  } else exchange.send(200, { storeHead, vary: 'Accept-Encoding', headers }, body)
+}
+
+const validatorsOf = (tag: string) => ({ 'cache-control': CACHE_CONTROL, etag: tag })
+
+/** The headers of an answer whose body is sent. */
+function headersOf(tag: string, isGzipped: boolean, file: AnswerFile | undefined): Record<string, string> {
+  const headers: Record<string, string> = { ...validatorsOf(tag), 'content-type': file?.type ?? JSON_TYPE }
   if (file?.name != null) headers['content-disposition'] = `attachment; filename="${file.name}"`
   Object.assign(headers, file?.headers)
   if (isGzipped) headers['content-encoding'] = 'gzip'
-  exchange.send(200, { storeHead, vary: 'Accept-Encoding', headers }, body)
+  return headers
 }

@@ -68,7 +68,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
           // Cached as it is sent, so that it is not framed again.
           const body = framed(message)
           answer = body
-          return { body, tag: '', isGzipped: false }
+          return { body, tag: '', headers: {} }
         },
       })
       return typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer

@@ -19,20 +19,21 @@ const EXPOSED_HEADERS = [
 /** `*` for any origin, or the origins that are allowed. */
 export type CorsOrigins = '*' | readonly string[]
 
-/** The CORS headers of an answer for an origin, including Vary. */
-export function corsHeaders(
-  origins: CorsOrigins,
-  origin: string | undefined,
-): { headers: Record<string, string>; vary: 'Origin' | null } {
-  const allowed = origins === '*' ? '*' : origins.find((known) => known === origin)
-  const headers: Record<string, string> =
-    allowed === undefined
-      ? {}
-      : {
-          'access-control-allow-origin': allowed,
-          'access-control-expose-headers': EXPOSED_HEADERS,
-        }
-  return { headers, vary: origins === '*' ? null : 'Origin' }
+/** The CORS headers of an answer, and whether they differ between origins. */
+type CorsHeaders = { headers: Readonly<Record<string, string>>; vary: 'Origin' | null }
+
+const NOT_ALLOWED: CorsHeaders = { headers: {}, vary: 'Origin' }
+const ANY_ORIGIN: CorsHeaders = { headers: headersFor('*'), vary: null }
+
+/** The CORS headers of an answer for an origin. */
+export function corsHeaders(origins: CorsOrigins, origin: string | undefined): CorsHeaders {
+  if (origins === '*') return ANY_ORIGIN
+  const allowed = origins.find((known) => known === origin)
+  return allowed === undefined ? NOT_ALLOWED : { headers: headersFor(allowed), vary: 'Origin' }
+}
+
+function headersFor(origin: string): Record<string, string> {
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED_HEADERS }
 }
 
 /** Whether a request is a browser's preflight, which any path answers. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { onOneLine } from '#core/model/node-json'
 import type { StoreHead } from '#core/store/pages/page'
@@ -7,6 +6,7 @@ import type { UnsentBytes } from './clients/unsent-bytes.ts'
 import { type CorsOrigins, corsHeaders } from './cors.ts'
 import { type ApiError, errorBody } from './errors.ts'
 import { hasName, queryOf } from './query-string.ts'
+import { newRequestId } from './request-id.ts'
 
 export const JSON_TYPE = 'application/json'
 
@@ -110,7 +110,7 @@ export class Exchange {
   get id(): string {
     if (this.#id === null) {
       const header = this.request.headers['x-request-id']
-      this.#id = typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID()
+      this.#id = typeof header === 'string' && REQUEST_ID.test(header) ? header : newRequestId()
     }
     return this.#id
   }

@@ -63,7 +63,7 @@ export const ANSWER_HEADERS = {
     pattern: '^-?[0-9]+$',
   }),
   'X-Request-Id': header(
-    'The id from the request if it has 1 to 64 printable characters; otherwise a generated one.',
+    'The id from the request if it has 1 to 64 printable characters; otherwise a generated one, which is unique but can be guessed.',
   ),
   'X-Content-Type-Options': header('Tells browsers not to guess the content type.', {
     type: 'string',

@@ -21,20 +21,26 @@ export class LatestFreshness {
     return this.#isRecent && this.#last?.unchanged.version === since ? this.#last.unchanged : null
   }
 
+  /** The state, if no other connection has committed since a version that it was read with; otherwise null. */
+  unchanged(connection: Connection, since: StoreVersion): Freshness | null {
+    const last = this.#last
+    if (last?.connection !== connection || last.unchanged.version !== since) return null
+    if (last.dataVersion !== connection.dataVersion) return null
+    this.#keepForThisRound()
+    return last.unchanged
+  }
+
   /**
    * Reads the state, and the changes since an earlier one.
    *
    * @param since a version that this object has returned; with any other, everything may have changed
    */
   read(connection: Connection, since: StoreVersion | null): Freshness {
+    const unchanged = since === null ? null : this.unchanged(connection, since)
+    if (unchanged !== null) return unchanged
     // Read before the rows, so that the next call notices commits in between.
     const { dataVersion } = connection
     const last = this.#last
-    const isUnchanged = last?.connection === connection && last.dataVersion === dataVersion
-    if (isUnchanged && last.unchanged.version === since) {
-      this.#keepForThisRound()
-      return last.unchanged
-    }
     const freshness = runSqliteQuery(connection, readFreshness(since))
     const isForeign =
       last?.connection === connection &&

@@ -22,7 +22,8 @@ export function openSqliteReader(
       connection.snapshot((from) => readPage(from, query, pausesInLongPages), query.requestedAt),
     read: (query) => connection.snapshot((from) => runSqliteQuery(from, query())),
     freshness: (since) => connection.run((from) => freshness.read(from, since)),
-    recentFreshness: (since) => freshness.recent(since),
+    unchangedFreshness: (since) =>
+      freshness.recent(since) ?? connection.tryRun((from) => freshness.unchanged(from, since)),
     openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),
     wal: isReadOnly ? { ...sqliteWal(path), shorten: () => {} } : sqliteWal(path),
     checkSchema: () => connection.run((from) => from.refuseOutdated()),
@@ -54,11 +55,18 @@ class ReadConnection {
    */
   async run<T>(read: (connection: Connection) => T, requestedAt?: bigint): Promise<T> {
     try {
-      const connection = this.#current(requestedAt)
-      return withSqliteErrors(this.#path, () => read(connection))
+      return this.#run(read, requestedAt)
     } catch (error) {
-      if (error instanceof StoreError) this.close()
       throw asUnavailable(error)
+    }
+  }
+
+  /** As {@link ReadConnection.run}, but at once; null if the store cannot be read. */
+  tryRun<T>(read: (connection: Connection) => T): T | null {
+    try {
+      return this.#run(read)
+    } catch {
+      return null
     }
   }
 
@@ -70,6 +78,16 @@ class ReadConnection {
   close(): void {
     this.#connection?.close()
     this.#connection = null
+  }
+
+  #run<T>(read: (connection: Connection) => T, requestedAt?: bigint): T {
+    try {
+      const connection = this.#current(requestedAt)
+      return withSqliteErrors(this.#path, () => read(connection))
+    } catch (error) {
+      if (error instanceof StoreError) this.close()
+      throw error
+    }
   }
 
   #current(requestedAt: bigint | undefined): Connection {

@@ -31,6 +31,12 @@ class ConnectionRequests {
   /** What wakes the requests that wait, in order. */
   readonly #waiting: (() => void)[] = []
   #isAnswering = false
+  /** One function for all requests: a connection has many. */
+  readonly #passTurn = () => {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#isAnswering = false
+    else next()
+  }
 
   constructor(socket: Duplex) {
     this.#socket = socket
@@ -63,11 +69,7 @@ class ConnectionRequests {
 
   /** Gives the turn to the next request once this one is answered. */
   passTurnAfter(response: ServerResponse): void {
-    response.once('close', () => {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#isAnswering = false
-      else next()
-    })
+    response.on('close', this.#passTurn)
   }
 }
 

@@ -49,11 +49,13 @@ export function createRateLimiter(perSecond: number): RateLimiter {
  * @returns the headers with the client's limit and what is left of it; none without a limit.
  * @throws {ApiError} 429 for a request too many.
  */
-export type CountRequest = (address: string) => Record<string, string>
+export type CountRequest = (address: string) => Readonly<Record<string, string>>
+
+const NO_HEADERS = {}
 
 /** Counts requests of each address against a limit a second; null for no limit. */
 export function createRequestCount(perSecond: number | null): CountRequest {
-  if (perSecond === null) return () => ({})
+  if (perSecond === null) return () => NO_HEADERS
   const limiter = createRateLimiter(perSecond)
   return (address) => {
     const decision = limiter(address, performance.now())

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -10,6 +9,7 @@ import type { CorsOrigins } from '../cors.ts'
 import { ApiError, errorBody, headersTooLarge, malformedRequest, methodNotAllowed } from '../errors.ts'
 import { answerHead, JSON_TYPE, type KnownStoreHead } from '../exchange.ts'
 import { checkTarget, pathOf } from '../query-string.ts'
+import { newRequestId } from '../request-id.ts'
 import type { FindRoute } from '../router.ts'
 
 /** Time to discard a client's further bytes, so that it reads its answer instead of getting a reset. */
@@ -116,7 +116,7 @@ function refusalOfMethod(target: string, findRoute: FindRoute): ApiError {
 function answerText(error: ApiError, storeHead: StoreHead | null, corsOrigins: CorsOrigins): string {
   const body = errorBody(error)
   // The request's headers are unknown.
-  const request = { id: randomUUID(), origin: undefined, limits: {} }
+  const request = { id: newRequestId(), origin: undefined, limits: {} }
   const headers = { ...error.headers, 'content-type': JSON_TYPE, date: new Date().toUTCString() }
   const pairs = answerHead(corsOrigins, request, { storeHead, vary: 'Accept-Encoding', headers })
   pairs.push('content-length', String(Buffer.byteLength(body)))
