@@ -5,10 +5,10 @@ import type { Renderer } from './renderer.ts'
 const MAX_ROWS = 200
 
 /** A page that takes longer than this, in milliseconds, has waited for a disk, and the event loop with it. */
-const SLOW_MS = 5
+const SLOW_MS = 10
 
-/** How long no page is rendered here after a slow one, in milliseconds. */
-const PAUSE_MS = 1_000
+/** How long no page is rendered here after a slow one, in milliseconds. On a busy machine, any page may be slow. */
+const PAUSE_MS = 100
 
 /**
  * Renders in threads, but for a client that reads a list page after page over one connection while nobody else waits. Handing
