@@ -183,6 +183,26 @@ describe('a cache of pages', () => {
     })
   }
 
+  test('the store is looked at only for a page that is cached', async () => {
+    let looks = 0
+    const state: Freshness = { version: { version: 1n, mark: '1' }, storeHead: null, changed: [] }
+    const cache = new AnswerCache(
+      {
+        freshness: async () => state,
+        unchangedFreshness: () => {
+          looks++
+          return state
+        },
+      } as unknown as Reader,
+      1_000_000,
+    )
+    await cache.put('key', pageOf(checkpoints, state.version))
+    cache.findAtOnce('another key')
+    assert.equal(looks, 0)
+    cache.findAtOnce('key')
+    assert.equal(looks, 1)
+  })
+
   test('a page from before the last known commit is not cached', async () => {
     const { cache, commit, current } = createCached()
     const before = current()

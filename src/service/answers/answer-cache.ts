@@ -71,7 +71,7 @@ export class AnswerCache {
 
   /** As {@link AnswerCache.find}, if it is known at once that nothing has changed; null if the changes must be read. */
   findAtOnce(key: string): CurrentAnswer | null {
-    if (this.#state === null) return null
+    if (this.#state === null || !this.has(key)) return null
     const unchanged = this.#reader.unchangedFreshness?.(this.#state.version) ?? null
     return unchanged === null ? null : this.#findIn(key, unchanged)
   }
