@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART,PART`: some parts of it (pages, lists, series, export, company, live, explorer, grpc, intake, import, postgres).
+// `npm run bench -- --only PART,PART`: some parts of it (pages, turns, lists, series, export, company, live, explorer, grpc, intake, import, postgres).
 // `npm run bench -- --against REVISION [--only PART,PART]`: in turns with another commit, figures side by side.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -33,6 +33,7 @@ import {
   measureHot,
   pageTargets,
 } from './table-of-pages.ts'
+import { measureTurns } from './turns.ts'
 import { measureVisibility } from './visibility.ts'
 import { makeYearOfPeriods } from './year-of-periods.ts'
 
@@ -57,6 +58,7 @@ type Add = (...figures: Figure[]) => void
 /** The parts of the benchmark, in their order. */
 const PARTS: Record<string, (add: Add) => Promise<void>> = {
   pages: benchPages,
+  turns: benchTurns,
   lists: benchLists,
   series: benchSeries,
   export: benchExport,
@@ -141,6 +143,10 @@ async function benchPages(add: Add): Promise<void> {
     await service.stop()
   }
   await benchRecordings(add)
+}
+
+async function benchTurns(add: Add): Promise<void> {
+  add(...(await measureTurns()))
 }
 
 async function benchLists(add: Add): Promise<void> {
