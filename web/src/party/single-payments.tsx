@@ -129,7 +129,7 @@ export function PaymentsTable({ payments }: { payments: readonly SinglePayment[]
   ]
   return (
     <TablePlace name="Table of single payments">
-      <table class="stacked">
+      <table class="stacked single-payments">
         <TableHead titles={titles} texts={['Time (UTC)', 'Market']} />
         <tbody>
           {payments.map((payment) => {
