@@ -7,6 +7,9 @@ async function askToNotify(): Promise<void> {
   if (globalThis.Notification?.permission === 'default') await Notification.requestPermission()
 }
 
+/** An outline. */
+const BELL = 'M3 12h10l-1.5-2V7a3.5 3.5 0 0 0-7 0v3z M7 14.5h2'
+
 const mayNotify = () => globalThis.Notification?.permission === 'granted'
 
 /** The watches of one subject, with what can be added. */
@@ -15,7 +18,11 @@ function Watches({ own, children }: { own: readonly Watch[]; children: preact.Co
   return (
     <div class="notify-me">
       <button type="button" class="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        Notify me{own.length > 0 && ` (${own.length})`}
+        <svg viewBox="0 0 16 16" width="14" height="14" class="copy-icon" aria-hidden="true">
+          <path d={BELL} />
+        </svg>
+        <span class="notify-label">Notify me</span>
+        {own.length > 0 && ` (${own.length})`}
       </button>
       {isOpen && (
         <div class="watches">
