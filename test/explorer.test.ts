@@ -51,6 +51,8 @@ describe('the explorer', () => {
     ]
     // The other views follow after 4 s, before which a busy machine may not show the first one.
     await replaceDelay(page, 4_000, 60_000)
+    // So does the list of summaries if their stream has not come in 2 s.
+    await replaceDelay(page, 2_000, 60_000)
     // As on a slow network: a view's code arrives only after its data have been requested. Nothing is cached.
     let wanted: Promise<unknown> = Promise.resolve()
     await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
