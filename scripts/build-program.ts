@@ -15,7 +15,7 @@ const ENTRIES = [
   'src/core/records/reading-thread.ts',
   'src/service/answers/render-thread.ts',
   'src/service/live/forward/forward-thread.ts',
-  'src/service/live/receiver-thread.ts',
+  'src/service/live/receive/receiver-thread.ts',
   'src/service/live/worker.ts',
   'src/service/streams/long-reads/long-read-thread.ts',
 ]

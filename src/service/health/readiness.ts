@@ -5,7 +5,7 @@ import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { ForwardState } from '../live/forward/forward-state.ts'
 import type { LiveState } from '../live/live-ingestion.ts'
-import { describeUpgradeWait, LONG_UPGRADE_WAIT_MS } from '../live/protocol-upgrade.ts'
+import { describeUpgradeWait, LONG_UPGRADE_WAIT_MS } from '../live/receive/protocol-upgrade.ts'
 import type { Metrics } from '../metrics.ts'
 
 /** Every kind of reason for which a service is not ready. */

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { isLogFault } from '#core/log/log-folder'
 import type { LogRetention } from '#core/log/retention'
-import { LogReceiver } from '#service/live/receiver'
+import { LogReceiver } from '#service/live/receive/receiver'
 import { serveReceiverMetrics } from '#service/live/receiver-metrics'
 import { createLogger } from '#service/log'
 import { explainListenError, ListenError } from '#service/serve/listen'

@@ -4,7 +4,7 @@ import { ChainError, GapError } from '#core/blocks/block'
 import type { LogReader } from '#core/log/read/log-reader'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
-import { SeveralChainsError } from './one-chain.ts'
+import { SeveralChainsError } from '../one-chain.ts'
 
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */

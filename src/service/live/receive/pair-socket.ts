@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { messageOf } from '../pair-protocol.ts'
 import type { AllowList } from './allow-list.ts'
 import type { ConnectionFault } from './connection-faults.ts'
 import { MessageReceiver } from './message-receiver.ts'
-import { messageOf } from './pair-protocol.ts'
 
 /** A core that is silent for so long is replaced by another one that connects. */
 const SILENCE_MS = 10_000

@@ -15,10 +15,10 @@ import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queri
 import type { Query } from '#core/store/queries-protocol'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
+import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
 import { CommitFailure } from './commit-failure.ts'
 import { LogAwayError, LogBlocks, LogReadError } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
-import { refuseSeveralChains, SeveralChainsError } from './one-chain.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
 const COMMIT_RETRY_MS = 1_000

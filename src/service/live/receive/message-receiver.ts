@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net'
 import { RefusedEventError } from '#core/log/event-check'
 import { MAX_RECORD_SIZE } from '#core/records/record-framer'
+import { HANDSHAKE, LENGTH_BYTES, TCP_KEEP_ALIVE_MS } from '../pair-protocol.ts'
 import type { ConnectionFault } from './connection-faults.ts'
-import { HANDSHAKE, LENGTH_BYTES, TCP_KEEP_ALIVE_MS } from './pair-protocol.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
 

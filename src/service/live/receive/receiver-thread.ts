@@ -1,6 +1,6 @@
 // The thread that receives and does nothing else: it never waits for a commit.
 import { parentPort, workerData } from 'node:worker_threads'
-import { createLogger } from '../log.ts'
+import { createLogger } from '../../log.ts'
 import { LogReceiver, type ReceiverTask } from './receiver.ts'
 
 /** Start data of the thread. */
