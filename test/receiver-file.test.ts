@@ -7,7 +7,7 @@ import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { isIntact, readReceiverFile } from '#core/log/receiver-file'
-import { stateOfLogs } from '#service/live/logs-state'
+import { stateOfLogs } from '#service/live/state/logs-state'
 import { temporaryFolder } from './fixtures/stores.ts'
 import { writeBlocks, writeReceiver } from './fixtures/written-log.ts'
 

@@ -4,8 +4,8 @@ import { StoreDamagedError, StoreOutdatedError } from '#core/store/errors'
 import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { ForwardState } from '../live/forward/forward-state.ts'
-import type { LiveState } from '../live/live-ingestion.ts'
 import { describeUpgradeWait, LONG_UPGRADE_WAIT_MS } from '../live/receive/protocol-upgrade.ts'
+import type { LiveState } from '../live/state/live-state.ts'
 import type { Metrics } from '../metrics.ts'
 
 /** Every kind of reason for which a service is not ready. */

@@ -16,10 +16,11 @@ import { StoreNotes } from './commit/store-notes.ts'
 import type { ForwardState } from './forward/forward-state.ts'
 import { forwarderName } from './forward/register-forwarder.ts'
 import { type Forwarding, startForwarding } from './forward/start-forwarding.ts'
-import { isHeard, type LogsState, stateOfLogs } from './logs-state.ts'
 import type { Receiver, ReceiverTask } from './receive/receiver.ts'
 import { startReceiver } from './receive/start-receiver.ts'
-import { SilentReceivers } from './silent-receivers.ts'
+import type { LiveState } from './state/live-state.ts'
+import { isHeard, stateOfLogs } from './state/logs-state.ts'
+import { SilentReceivers } from './state/silent-receivers.ts'
 
 /** Wait for the store's chain before the port is opened without it, milliseconds. */
 const CHAIN_WAIT_MS = 300
@@ -27,18 +28,6 @@ const CHAIN_WAIT_MS = 300
 /** How often the state is looked at without a sign of change, and how often at most, milliseconds. */
 const LOOK_MS = 1_000
 const REPORT_MS = 50
-
-/** The state of a live ingestion. Its `failures` begin with what keeps it from committing. */
-export type LiveState = LogsState & {
-  /** Why nothing is heard of any receiver; null while one goes on. */
-  silence: string | null
-  /** Bytes of events that are not in the store. */
-  bytesLeft: number
-  /** State of the forwarding; null without it. */
-  forward: ForwardState | null
-  /** Since when another process has been the store's writer, Unix milliseconds; null if none is. */
-  otherWriterSince: number | null
-}
 
 /** What a service is to read, and how, by its settings. */
 export type LiveTask = {

@@ -13,7 +13,8 @@ import { keepPruned } from '#core/store/pruning/keep-pruned'
 import type { Writer } from '#core/store/store'
 import { commitAnnouncer } from '../commits.ts'
 import { createLogger } from '../log.ts'
-import { type LiveIngestion, type LiveState, type LiveTask, startLiveIngestion } from './live-ingestion.ts'
+import { type LiveIngestion, type LiveTask, startLiveIngestion } from './live-ingestion.ts'
+import type { LiveState } from './state/live-state.ts'
 
 /** Start data of a worker. */
 export type WorkerTask = {

@@ -1,5 +1,5 @@
 import { LEFT_OUT_REASONS } from '#core/events/left-out'
-import { addLiveMetrics } from '../live/live-metrics.ts'
+import { addLiveMetrics } from '../live/state/live-metrics.ts'
 import type { Metrics } from '../metrics.ts'
 import type { IngestionMessage } from './ingestion.ts'
 

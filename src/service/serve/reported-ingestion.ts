@@ -1,6 +1,6 @@
 import type { Store } from '#core/store/store'
 import type { IngestionState } from '../health/readiness.ts'
-import type { LiveState } from '../live/live-ingestion.ts'
+import type { LiveState } from '../live/state/live-state.ts'
 import type { IngestionMessage } from './ingestion.ts'
 
 /** The ingestion as its reports describe it, without what the public must not see of faults. */

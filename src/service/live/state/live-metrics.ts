@@ -1,9 +1,9 @@
 // The state of live ingestion and of event logs as metrics.
-import { type Figure, type Metrics, rising, stateCounters, stateGauges } from '../metrics.ts'
-import { FORWARD_COUNTERS, FORWARD_FIGURES } from './forward/forward-figures.ts'
-import type { LiveState } from './live-ingestion.ts'
+import { type Figure, type Metrics, rising, stateCounters, stateGauges } from '../../metrics.ts'
+import { FORWARD_COUNTERS, FORWARD_FIGURES } from '../forward/forward-figures.ts'
+import { CONNECTION_FAULTS } from '../receive/connection-faults.ts'
+import type { LiveState } from './live-state.ts'
 import type { LogsState } from './logs-state.ts'
-import { CONNECTION_FAULTS } from './receive/connection-faults.ts'
 
 /** Figures of event logs and their receivers. */
 const LOG_FIGURES: readonly Figure<LogsState>[] = [

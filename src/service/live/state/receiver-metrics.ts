@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
-import { createMetrics } from '../metrics.ts'
+import { createMetrics } from '../../metrics.ts'
 import { addLogMetrics } from './live-metrics.ts'
 import { stateOfLogs } from './logs-state.ts'
 
