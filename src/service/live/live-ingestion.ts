@@ -187,7 +187,7 @@ class Ingestion {
       await this.#lookForWriter()
       this.#lookAtLogs()
       this.#notes.tryAgain()
-      this.#silentReceivers.warn()
+      this.#silentReceivers.report()
       this.#report()
       await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
     }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { LogDisk } from '../log-disk.ts'
+import { ReportedFault } from '../reported-fault.ts'
 
 /** Errors of a disk that may pass: it is full, or fails for a while. */
 const PASSING_FAULTS = ['ENOSPC', 'EDQUOT', 'EIO']
@@ -39,6 +40,7 @@ export type DiskFaultListener = {
 export class DiskRetries {
   readonly #options: DiskRetriesOptions
   readonly #listener: DiskFaultListener
+  readonly #report: ReportedFault
   /** In the order in which it was refused. */
   readonly #refused: RefusedWork[] = []
   /** Until all of it is done. */
@@ -51,6 +53,7 @@ export class DiskRetries {
   constructor(options: DiskRetriesOptions, listener: DiskFaultListener) {
     this.#options = options
     this.#listener = listener
+    this.#report = new ReportedFault(options.logger)
   }
 
   /** Why the disk accepts no writes, without the folder's name; null while it does. */
@@ -135,13 +138,12 @@ export class DiskRetries {
   }
 
   async #tryUntilDone(): Promise<void> {
-    const { logger, folder, disk } = this.#options
-    let isLogged = false
+    const { folder, disk } = this.#options
     let isAccepting = false
     while (this.#refused.length > 0) {
       if (!isAccepting && !this.#makesRoom()) {
-        if (!isLogged) logger.error(`${this.fault}, ${folder}: ${this.#fault!.message}`)
-        isLogged = true
+        // One file after another may be refused: that is the same fault.
+        this.#report.report(`${this.fault}, ${folder}: ${this.#fault!.message}`, 'refused')
         await disk.untilSpace()
       }
       isAccepting = await this.#tryAll()
@@ -150,7 +152,7 @@ export class DiskRetries {
     this.#waiting = null
     this.#fault = null
     this.#listener.onFault(null)
-    if (isLogged) logger.info('the event log can be written again')
+    this.#report.over('the event log can be written again')
   }
 
   /** Tries all that was refused once; returns whether the disk has accepted it. More may have been refused meanwhile. */

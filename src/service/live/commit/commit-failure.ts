@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import { ChainError, GapError } from '#core/blocks/block'
 import type { LogReader } from '#core/log/read/log-reader'
+import { ReportedFault } from '#core/log/reported-fault'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
 import { SeveralChainsError } from '../one-chain.ts'
@@ -16,13 +17,15 @@ type CommitFailureOptions = {
   onChange: () => void
 }
 
-/** The present failure of a committer: the log has it once, the state as long as it lasts. */
+/** The present failure of a committer: the state has it as long as it lasts, and operators are told when it begins and ends. */
 export class CommitFailure {
   readonly #options: CommitFailureOptions
+  readonly #report: ReportedFault
   #message: string | null = null
 
   constructor(options: CommitFailureOptions) {
     this.#options = options
+    this.#report = new ReportedFault(options.logger)
   }
 
   /** Public; null without a failure. */
@@ -48,9 +51,9 @@ export class CommitFailure {
     }
   }
 
-  /** @param logged what the log says instead of the message, which is public */
+  /** @param logged what operators are told instead of the message, which is public */
   set(message: string, logged = message): void {
-    if (this.#message !== message) this.#options.logger.error(`live ingestion: ${logged}`)
+    this.#report.report(`live ingestion: ${logged}`)
     this.#message = message
     this.#options.onChange()
   }
@@ -58,7 +61,7 @@ export class CommitFailure {
   /** Something was committed, or may be. */
   clear(): void {
     if (this.#message === null) return
-    this.#options.logger.info('live ingestion: resumed')
+    this.#report.over('live ingestion: resumed')
     this.#message = null
     this.#options.onChange()
   }
