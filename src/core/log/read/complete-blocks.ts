@@ -29,11 +29,12 @@ export class CompleteBlocks {
   }
 
   /**
-   * The block of a height, or the other part of block 1 after one with `after` as its hash. Null if no log has it complete, or
-   * not yet.
+   * The block of a height; null if no log has it complete, or not yet.
+   *
+   * @param partBefore the hash of a part of block 1, if the other part is looked for, which need not be there; otherwise null
    */
-  async next(height: bigint, after: string | null = null): Promise<CompleteBlock | null> {
-    const isOtherPart = after !== null
+  async next(height: bigint, partBefore: string | null = null): Promise<CompleteBlock | null> {
+    const isOtherPart = partBefore !== null
     for (;;) {
       const reading = this.#reading
       const block = reading?.blocks[0]
@@ -41,7 +42,7 @@ export class CompleteBlocks {
         if (!(await this.#readOn(height, isOtherPart))) return null
         continue
       }
-      if (block.height === height && block.hash !== after) return reading.take()
+      if (block.height === height && block.hash !== partBefore) return reading.take()
       if (block.height <= height) {
         // An earlier block, or the part of block 1 that was given already: it is dropped.
         reading.take()

@@ -1,13 +1,6 @@
-// How far a forwarder is: which block it passes on next, and which ones its receiver is missing.
+// How far a forwarder is: with which block its next connection begins, and what the logs are told of that.
 import type { Logger } from 'pino'
-import {
-  describeBlocks,
-  type HeightRange,
-  holdAll,
-  isWithin,
-  merged,
-  without,
-} from '#core/domain/height-ranges'
+import { describeBlocks, type HeightRange } from '#core/domain/height-ranges'
 import { NODE_DISK } from '#core/log/log-disk'
 import type { PendingUpgrade } from '#core/log/log-head'
 import type { CompleteBlock } from '#core/log/read/complete-blocks'
@@ -17,12 +10,10 @@ import type { LogReader } from '#core/log/read/log-reader'
 import { type ReaderFile, writeReader } from '#core/log/reader-files'
 import { ConnectionError } from './dial-pair.ts'
 import type { ForwardState } from './forward-state.ts'
+import { MissingBlocks } from './missing-blocks.ts'
 import { registerForwarder } from './register-forwarder.ts'
 
-/** So many ranges of missing blocks are told apart. Of more, the first ones count as one, with the blocks between them. */
-const MAX_MISSING_RANGES = 100
-
-/** A block that is missing in the logs has ended the connection. */
+/** Why a connection is to be ended: the next block is missing in the logs. */
 export class MissingBlockError extends ConnectionError {
   override name = 'MissingBlockError'
 }
@@ -32,7 +23,7 @@ type ForwardProgressOptions = {
   name: string
   /** Bytes of blocks that are passed on again at most, in case the receiver has lost them. */
   repeatBytes: number
-  /** The receiver's, for the log. */
+  /** The receiver's, for operators. */
   address: string
   logger: Logger
 }
@@ -46,20 +37,27 @@ type ProgressState = Pick<
 /**
  * What a forwarder has passed on of the blocks of event logs. It notes that in every log, so that another process can go on, and
  * a core in a protocol upgrade learns whether the receiver is ready.
+ *
+ * A connection begins with the block of `firstHeight`:
+ *
+ * | what was before | the next connection begins |
+ * |---|---|
+ * | an orderly end | after the last block passed on |
+ * | any other end | some blocks before that, since the receiver may have lost them |
+ * | blocks that are missing | after them (`passOver`) |
+ * | missing blocks have arrived | some blocks before them (`resumeWithArrived`) |
+ *
+ * The last two hold until the block in question is passed on, over however many connections.
  */
 export class ForwardProgress {
   readonly #reader: LogReader
   readonly #options: ForwardProgressOptions
   /** What the logs know of this reader. */
   #file: ReaderFile
-  /** Blocks that were passed over since the logs do not have them, whole: ascending, without overlap. */
-  #missing: readonly HeightRange[] = []
-  /**
-   * With which block connections begin until it is passed on; null: chosen by what was passed on. It is the block after missing
-   * ones, or an earlier one once missing ones have arrived.
-   */
+  readonly #missing = new MissingBlocks()
+  /** With which block connections begin until it is passed on, because of missing blocks; null: by what was passed on. */
   #resumeAt: bigint | null = null
-  /** A missing block that has arrived, until it is passed on, or missing again; null if there is none. */
+  /** A missing block that has arrived, until it is passed on, or missing again; null if there is none. No other is looked for meanwhile. */
   #arrived: bigint | null = null
   /** The end of the last block that was passed on; null if that was in an earlier process. */
   #lastEnd: SegmentOffset | null = null
@@ -82,41 +80,36 @@ export class ForwardProgress {
   passed({ height, timestamp, end }: CompleteBlock): void {
     if (this.#resumeAt !== null && height >= this.#resumeAt) this.#resumeAt = null
     if (this.#arrived !== null && height >= this.#arrived) this.#arrived = null
-    if (isWithin(this.#missing, height))
-      this.#missing = without(this.#missing, [{ from: height, to: height }])
+    this.#missing.passed(height)
+    // Blocks that are repeated, or were missing, say nothing of how far it is.
     if (this.#file.height !== null && height < this.#file.height) return
     this.#file = { ...this.#file, height, time: timestamp }
     this.#lastEnd = end
   }
 
   /**
-   * Passes over a block that is missing, whole, although later ones are there: connections then begin after it.
-   *
-   * @throws {MissingBlockError} if it is.
+   * Passes over a block, and those after it, if they are missing, whole, although later ones are there: connections then begin after
+   * them. Returns why this connection is to be ended; null if the block may still come.
    */
-  passOver(next: bigint): void {
+  passOver(next: bigint): MissingBlockError | null {
     const gap = this.#reader.gaps.at(next, { wantsWhole: true })
-    if (gap === null) return
+    if (gap === null) return null
     this.#resumeAt = gap.to + 1n
     if (this.#arrived !== null && gap.to >= this.#arrived) this.#arrived = null
-    // What was passed on before is only not repeated.
+    // The receiver has those that were passed on before: they are only not repeated.
     const { height } = this.#file
     const from = height !== null && height >= gap.from ? height + 1n : gap.from
-    if (from <= gap.to) this.#miss({ from, to: gap.to }, this.#resumeAt)
-    throw new MissingBlockError(`block ${gap.from} is missing; the next connection begins after it`)
+    if (from <= gap.to) this.#addMissing({ from, to: gap.to }, this.#resumeAt)
+    return new MissingBlockError(`block ${gap.from} is missing; the next connection begins after it`)
   }
 
-  /**
-   * Has connections begin before missing blocks if they have arrived; returns whether they have. A receiver takes blocks in their
-   * order, so they count as arrived once the first one of their range has.
-   */
+  /** Has connections begin before missing blocks if they have arrived; returns whether they have, and the present one is to be ended. */
   resumeWithArrived(): boolean {
     if (this.#arrived !== null) return false
     const { segments } = this.#reader
-    const range = this.#missing.find(({ from }) => segments.find(from, { wantsWhole: true }) !== null)
-    if (range === undefined) return false
-    this.#arrived = range.from
-    this.#resumeAt = firstBefore(segments, range.from, this.#options.repeatBytes)
+    this.#arrived = this.#missing.firstArrived((from) => segments.find(from, { wantsWhole: true }) !== null)
+    if (this.#arrived === null) return false
+    this.#resumeAt = firstBefore(segments, this.#arrived, this.#options.repeatBytes)
     return true
   }
 
@@ -136,9 +129,9 @@ export class ForwardProgress {
   /** Notes in every log how far this reader has come. */
   note(changed: Partial<Pick<ReaderFile, 'isClean' | 'upgrade'>> = {}): void {
     this.#file = { ...this.#file, ...changed }
-    for (const { name } of this.#reader.logs) {
-      // It then says less than is true: more is sent again.
-      writeReader(NODE_DISK, name, this.#file).catch(() => {})
+    for (const { folder } of this.#reader.logs) {
+      // A file that cannot be written says less than is true: more is sent again.
+      if (folder !== null) writeReader(NODE_DISK, folder, this.#file).catch(() => {})
     }
   }
 
@@ -149,30 +142,20 @@ export class ForwardProgress {
     const isBehind = highest !== null && (height === null || highest > height)
     const since = height ?? (highest === null ? 0n : segments.lowest()! - 1n)
     const newest = logs.flatMap(({ head }) => head?.time ?? []).reduce((a, b) => (b > a ? b : a), 0n)
-    const first = this.#missing.at(0)
-    const last = this.#missing.at(-1)
     return {
       height: height === null ? null : `${height}`,
       lagBytes: bytesAfter(logs, height, this.#lastEnd),
       lagBlocks: isBehind ? Number(highest - since) : 0,
       lagSeconds: isBehind && time !== null ? Math.max(0, Number(newest - time) / 1e9) : 0,
-      missingBlocks:
-        first === undefined || last === undefined ? null : { from: `${first.from}`, to: `${last.to}` },
-      missingCount: this.#missing.reduce((sum, { from, to }) => sum + Number(to - from) + 1, 0),
+      ...this.#missing.state,
     }
   }
 
-  #miss(missing: HeightRange, next: bigint): void {
+  #addMissing(missing: HeightRange, next: bigint): void {
     const { logger, address } = this.#options
-    if (holdAll(this.#missing, missing)) return
+    if (!this.#missing.add(missing)) return
     logger.error(
       `forwarding: ${describeBlocks(missing)} missing in the event log for ${address}: it must get them from another source, or from the core restarted from a snapshot before block ${missing.from}. Forwarding continues with block ${next}`,
     )
-    const ranges = merged([...this.#missing, missing])
-    if (ranges.length > MAX_MISSING_RANGES) {
-      const [first, second] = ranges
-      ranges.splice(0, 2, { from: first!.from, to: second!.to })
-    }
-    this.#missing = ranges
   }
 }

@@ -117,26 +117,27 @@ export class Forwarder {
     }
   }
 
-  /** Passes on until it is stopped between two blocks; throws once the connection is closed. */
+  /** Passes on until it is stopped between two blocks; throws once the connection is closed, or is to be. */
   async #passOn(connection: PairConnection, signal: AbortSignal): Promise<void> {
     const { closed } = connection
     const ended = AbortSignal.any([signal, closed])
     const blocks = new CompleteBlocks(this.#reader)
     let next = this.#progress.firstHeight()
     this.#progress.note({ isClean: false })
-    /** The hash of the part of block 1 that was passed on, until the other part is. */
-    let onlyPart: string | null = null
+    /** The hash of the part of block 1 that was passed on, until the other part or block 2 is. */
+    let partBefore: string | null = null
     /** The last block of the upgrade that was announced on this connection. */
     let announced: bigint | null = null
     for (;;) {
       if (closed.aborted) throw closed.reason
       if (signal.aborted) return
       next ??= this.#progress.firstHeight()
-      const block: CompleteBlock | null = next === null ? null : await this.#nextBlock(blocks, next, onlyPart)
+      const block: CompleteBlock | null =
+        next === null ? null : await this.#nextBlock(blocks, next, partBefore)
       if (block !== null) {
         await this.#send(connection, block.events)
         this.#progress.passed(block)
-        onlyPart = block.height === 1n && onlyPart === null ? block.hash : null
+        partBefore = block.height === 1n && partBefore === null ? block.hash : null
         next = block.height + 1n
         continue
       }
@@ -147,7 +148,8 @@ export class Forwarder {
         await this.#announce(connection, upgrade)
         continue
       }
-      if (next !== null) this.#progress.passOver(next)
+      const missing = next === null ? null : this.#progress.passOver(next)
+      if (missing !== null) throw missing
       this.#report()
       await this.#reader.untilChange(ended)
     }
@@ -167,18 +169,19 @@ export class Forwarder {
   }
 
   /**
-   * The block of a height, or before it the other part of block 1 if one was passed on alone. Null if no log has it yet.
+   * The block of a height, or before it the other part of block 1 if one was passed on alone. Null if no log has it yet, or it
+   * cannot be read at the moment, which is a fault.
    *
-   * @param onlyPart the hash of that part
+   * @param partBefore the hash of the part that was passed on; null if none was, or both were
    */
   async #nextBlock(
     blocks: CompleteBlocks,
     next: bigint,
-    onlyPart: string | null,
+    partBefore: string | null,
   ): Promise<CompleteBlock | null> {
     try {
       refuseSeveralChains(this.#reader.logs)
-      const part = onlyPart === null ? null : await blocks.next(1n, onlyPart)
+      const part = partBefore === null ? null : await blocks.next(1n, partBefore)
       const block = part ?? (await blocks.next(next))
       if (block !== null) this.#faults.readBlock()
       return block
@@ -198,6 +201,7 @@ export class Forwarder {
     )
   }
 
+  /** Notes each second how far this is, and looks for what has arrived; until the signal is aborted. */
   async #keepUp(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#reader.refresh()

@@ -14,12 +14,14 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
  * last ones that are there, of at most `repeatBytes`. From then on a core that announces a protocol upgrade waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
-  const noted = furthestOf(reader.logs.flatMap((log) => readReader(NODE_DISK, log.name, name) ?? []))
+  // Logs that are followed by a URL know no readers.
+  const folders = reader.logs.flatMap(({ folder }) => folder ?? [])
+  const noted = furthestOf(folders.flatMap((folder) => readReader(NODE_DISK, folder, name) ?? []))
   if (noted !== null) return { ...noted, isRequired: false }
   const highest = reader.segments.highest()
   const height = highest === null ? null : firstBefore(reader.segments, highest, repeatBytes) - 1n
   const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
-  for (const log of reader.logs) void writeReader(NODE_DISK, log.name, file).catch(() => {})
+  for (const folder of folders) void writeReader(NODE_DISK, folder, file).catch(() => {})
   return file
 }
 
