@@ -19,7 +19,10 @@ export type CompleteBlock = {
   end: SegmentOffset
 }
 
-/** Reads blocks of event logs that are complete, one after the other, by height. */
+/**
+ * Reads blocks of event logs that are complete, one after the other, by height. Before each piece of a segment the one to read from is
+ * chosen anew: a better one may be there by now.
+ */
 export class CompleteBlocks {
   readonly #reader: LogReader
   #reading: SegmentBlocks | null = null
@@ -50,7 +53,7 @@ export class CompleteBlocks {
       }
       // A later block follows. The other part of block 1 need not be there; any other block should be.
       if (isOtherPart) return null
-      this.#hasNot(reading, height, block.height - 1n)
+      this.#noteMissing(reading, height, block.height - 1n)
     }
   }
 
@@ -64,7 +67,7 @@ export class CompleteBlocks {
     if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
     // The other part of block 1 need not be there.
     if (!reading.isAtEnd || segment === null || isOtherPart) return false
-    this.#hasNot(reading, height, height)
+    this.#noteMissing(reading, height, height)
     return true
   }
 
@@ -74,9 +77,9 @@ export class CompleteBlocks {
       return (await reading.readOn()) || reading.blocks.length > 0
     } catch (error) {
       if (!isDamage(error)) throw error
-      reading.isAtEnd = true
+      reading.endHere()
       this.#reader.segments.cannotRead(reading.segment, {
-        from: reading.height,
+        from: reading.currentHeight,
         to: null,
         reason: error.message,
       })
@@ -85,11 +88,12 @@ export class CompleteBlocks {
   }
 
   /**
-   * A segment that should have these blocks does not have them, unless they were passed already: then it is read again. So if
-   * reading began for block 50 of a segment with blocks 1 to 100, earlier ones were dropped, and block 20 may well be there; the
-   * same goes for block 50 once it was taken.
+   * The rest of a segment does not have these blocks, which it has by its name: it is looked for in others from now on. If reading
+   * has already passed them, nothing is known, and the segment is read again from its beginning. For example, reading began for
+   * block 50 of a segment with blocks 1 to 100, so earlier ones were dropped: block 20 may well be there. So may block 50, once
+   * it was taken.
    */
-  #hasNot(reading: SegmentBlocks, from: bigint, to: bigint): void {
+  #noteMissing(reading: SegmentBlocks, from: bigint, to: bigint): void {
     this.#reading = null
     const { segment, begunFor, taken } = reading
     if (from < begunFor || (taken !== null && from <= taken)) return
@@ -106,14 +110,11 @@ class SegmentBlocks {
   readonly segment: LogSegment
   /** The height because of which reading began: earlier blocks are dropped. */
   readonly begunFor: bigint
-  /** Whether nothing follows. */
-  isAtEnd = false
-  /** The height of the block that is being read, or comes next. */
-  height: bigint
   /** Those that were read and not taken. */
   readonly blocks: CompleteBlock[] = []
-  /** The greatest height that was taken; null before the first. */
-  taken: bigint | null = null
+  #isAtEnd = false
+  #currentHeight: bigint
+  #taken: bigint | null = null
   readonly #check = new EventCheck(null)
   readonly #frames: SegmentFrames
   #events: Buffer[] = []
@@ -121,7 +122,7 @@ class SegmentBlocks {
   constructor(segment: LogSegment, begunFor: bigint) {
     this.segment = segment
     this.begunFor = begunFor
-    this.height = segment.first
+    this.#currentHeight = segment.first
     const source = `${segment.log.name}/${segment.name}`
     this.#frames = framesOf(segment, source, (bytes, start, end, { offset }) =>
       this.#accept(bytes, start, end, offset + RECORD_HEADER_BYTES + end - start),
@@ -132,6 +133,26 @@ class SegmentBlocks {
     return isSameSegment(this.segment, segment)
   }
 
+  /** Whether nothing follows what was read. */
+  get isAtEnd(): boolean {
+    return this.#isAtEnd
+  }
+
+  /** The height of the block that is being read, or else follows. */
+  get currentHeight(): bigint {
+    return this.#currentHeight
+  }
+
+  /** The height that was taken last; null before the first. */
+  get taken(): bigint | null {
+    return this.#taken
+  }
+
+  /** Nothing more can be read. */
+  endHere(): void {
+    this.#isAtEnd = true
+  }
+
   /**
    * Reads the next bytes; returns whether there were any.
    *
@@ -139,7 +160,7 @@ class SegmentBlocks {
    */
   async readOn(): Promise<boolean> {
     const { bytes, following } = await this.#frames.read()
-    this.isAtEnd = following === 'nothing'
+    this.#isAtEnd = following === 'nothing'
     this.#frames.handOn()
     return bytes.length > 0
   }
@@ -147,7 +168,7 @@ class SegmentBlocks {
   /** Takes the first of the blocks, which must be there. */
   take(): CompleteBlock {
     const block = this.blocks.shift()!
-    this.taken = block.height
+    this.#taken = block.height
     return block
   }
 
@@ -170,12 +191,12 @@ class SegmentBlocks {
     if (role === 'outside') return
     if (role === 'begin') {
       this.#events = []
-      this.height = block!.height
+      this.#currentHeight = block!.height
     }
     this.#events.push(Buffer.from(bytes.subarray(start, end)))
     if (role !== 'end') return
     const { height, timestamp, hash, isWhole } = block!
-    this.height = height + 1n
+    this.#currentHeight = height + 1n
     if (!isWhole) return
     const blockEnd = { segment: this.segment, offset }
     this.blocks.push({ height, timestamp, hash, events: this.#events, end: blockEnd })
