@@ -19,7 +19,7 @@ const BUS_EVENT_VERSION = 1
 const MAX_ID_BYTES = 32
 const EVENT_ID = /^(\d{1,19})-(\d{1,9})$/
 
-/** An event that must not be kept: the connection that brought it is closed. */
+/** An event that must not be written: the connection that brought it is closed. */
 export class RefusedEventError extends Error {
   override name = 'RefusedEventError'
   readonly fault: 'refused message' | 'block too large'
@@ -42,16 +42,16 @@ export type LoggedBlock = BeginBlock & {
 /** What an event is to a log. */
 export type CheckedEvent = {
   /**
-   * `outside` is what belongs to no block, to another one than the one that has begun, or is in it already: a restarted core
-   * repeats its state with the height of its snapshot, and a data node that gets this behind a block's end accepts nothing
-   * more.
+   * `outside`: it is not written, since it belongs to no block, or not to the one that has begun, or is in that already. A
+   * restarted core repeats its state with the height of its snapshot; a data node that gets this after a block's end accepts
+   * nothing more.
    */
   role: 'begin' | 'within' | 'end' | 'outside'
   /** The block that it begins or ends; null otherwise. */
   block: LoggedBlock | null
-  /** Whether the block before, which has not ended, can never be completed: it is to be forgotten. */
+  /** Whether a block had begun that can never be completed: what was written of it is to be removed, before this event is written. */
   dropsBlock: boolean
-  /** Of the last block before a protocol upgrade, the height; the upgrade is announced between two blocks. */
+  /** If the event announces a protocol upgrade, which it does between two blocks: the height of the last block before that. Otherwise null. */
   upgradeAfter: bigint | null
 }
 
@@ -107,12 +107,13 @@ export class EventCheck {
   /**
    * Checks the event `bytes[start..end)`, the next one. Once a whole block has ended, its chain is pinned.
    *
-   * @throws {RefusedEventError} for one that must not be kept. Nothing may follow it but after {@link dropOpenBlock}.
+   * @throws {RefusedEventError} for one that must not be written. Call {@link dropOpenBlock} before the next one.
    */
   check(bytes: Buffer, start: number, end: number): CheckedEvent {
     try {
       readEnvelope(bytes, start, end, this.#envelope)
-      const dropsBlock = this.#checkOrigin() && this.#forgetOpenBlock()
+      const isOtherChain = this.#checkOrigin()
+      const dropsBlock = isOtherChain && this.#forgetOpenBlock()
       switch (this.#envelope.kind) {
         case EVENT_KIND.beginBlock:
           return this.#begin(dropsBlock, end - start)
@@ -146,6 +147,7 @@ export class EventCheck {
     return { role: 'end', block, dropsBlock: false, upgradeAfter: null }
   }
 
+  /** Returns whether there was one. */
   #forgetOpenBlock(): boolean {
     const isOpen = this.#open !== null
     this.#open = null
@@ -153,13 +155,16 @@ export class EventCheck {
   }
 
   /**
-   * Returns whether the event is of another chain than the one before it: the block that has begun then never ends. It may be of
+   * Checks version and chain of an event; returns whether the chain is another one than that of the event before: the block that
+   * has begun then never ends. Which chain is allowed:
    *
-   * | pinned | the connection's first event | chain |
+   * | a chain is pinned | the event is the connection's first | allowed |
    * |---|---|---|
-   * | yes | any | the pinned one |
-   * | no | has come | the connection's |
-   * | no | comes now | any |
+   * | yes | either | the pinned one |
+   * | no | no | that of the connection's first event |
+   * | no | yes | any |
+   *
+   * @throws {RefusedEventError}
    */
   #checkOrigin(): boolean {
     const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope

@@ -76,7 +76,7 @@ async function openLeftSegment(
   const content = await readContent(disk, path, isAllRead ? size : Math.min(size, committedBytes), check)
   const segment = OpenSegment.reopen({ disk, folder, ...name, ...content })
   if (head === null || content.ended.bytes < committedBytes) {
-    segment.keepAll()
+    segment.fillDamaged()
     // If none of its blocks can be read, the name says which they were.
     if (committedBytes > 0 || size > 0) segment.nameBy(head?.last ?? name.first)
     check.dropOpenBlock()
@@ -86,7 +86,7 @@ async function openLeftSegment(
   // A process that was killed as a flush failed could not note it.
   segment.writeAgain()
   if (!isNewest) {
-    segment.sealUncommitted()
+    segment.fillUncommitted()
     check.dropOpenBlock()
     return { segment, part: null }
   }

@@ -31,6 +31,10 @@ const NOTHING: SegmentLength = { bytes: 0, records: 0 }
  * The file of a segment that is not sealed. It has three lengths: the committed one, which the head names; that of the blocks
  * which have ended; and that of all events written. Each is at most the next. A fourth one says how much is known to be on disk:
  * a full segment of an earlier process is sealed without a head that names its end, so it may be less than the committed one.
+ *
+ * Events are appended and blocks ended until it is filled, for one of three reasons (`fill`, `fillUncommitted`, `fillDamaged`).
+ * Meanwhile each end of a block is flushed, named by the head, and then `committed`. At last it is cut, flushed, renamed and closed.
+ * `SegmentQueue` has the second and third done in this order, which nothing here checks.
  */
 export class OpenSegment {
   readonly number: number
@@ -115,7 +119,7 @@ export class OpenSegment {
     return this.#ended.bytes >= mostBytes
   }
 
-  // Writing
+  // Writing, and how it ends
 
   /** Writes events of the open block, in one call. */
   append(events: readonly Buffer[]): void {
@@ -163,24 +167,24 @@ export class OpenSegment {
     this.#written = this.#ended
   }
 
-  /** Nothing more is written: it may be sealed. */
+  /** Nothing more is written to it: it is sealed once its blocks are committed. */
   fill(): void {
     this.#isFull = true
   }
 
-  /** Nothing more is written to it, and no head names its end: another segment follows it already. */
-  sealUncommitted(): void {
+  /** As {@link fill}, for a segment of an earlier process that others follow already: it is sealed without a head that names its end. */
+  fillUncommitted(): void {
     this.#isFull = true
     this.#committedBytes = this.#ended.bytes
   }
 
-  /** As {@link sealUncommitted}, for a segment that is damaged: the rest stays as it is, since readers may have a part of it. */
-  keepAll(): void {
-    this.sealUncommitted()
+  /** As {@link fillUncommitted}, for a segment that is damaged: all its bytes stay as they are, since readers may have them. */
+  fillDamaged(): void {
+    this.fillUncommitted()
     this.#isDamaged = true
   }
 
-  /** Names the file by a block if none of its blocks can be read. */
+  /** If none of its blocks can be read, has the file's last name end with this one. */
   nameBy(height: bigint): void {
     this.#last ??= { height, timestamp: 0n, hash: '', isWhole: false }
   }
