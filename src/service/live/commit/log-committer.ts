@@ -58,6 +58,16 @@ class NoChainError extends StoreError {
 /**
  * Commits the blocks of event logs to a store, by height: from the block after the store's last one on. It is the store's
  * writer only while it has something to commit or a core is connected: another service, or a command, may write meanwhile.
+ *
+ * | {@link run} | until |
+ * |---|---|
+ * | makes the store ready, once | that has succeeded |
+ * | waits for a block, without the writer's lock | a log has the next one, or a later one |
+ * | waits for the writer's lock | it is the writer |
+ * | commits | nothing was left to do for a while; then it waits for a block again |
+ * | after a gap: waits, without the lock | the block is there, or an operator has accepted the gap |
+ * | after another fault of the events: waits | the end of the process |
+ * | after a fault of the store or a log: waits a second | then it tries again |
  */
 export class LogCommitter {
   readonly #reader: LogReader
@@ -68,7 +78,7 @@ export class LogCommitter {
   #isWriter = false
   /** The store's last block, as last seen; null while it has none. */
   #storedHeight: bigint | null = null
-  /** The reading of this time as the writer, or of the last one. */
+  /** What is read while this is the writer; afterwards as it was at the end. */
   #reading: LogBlocks | null = null
 
   constructor(reader: LogReader, options: CommitterOptions, listener: CommitterListener) {
@@ -134,17 +144,22 @@ export class LogCommitter {
     let writer: Writer | null = null
     try {
       writer = await store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
-      this.#opened(await writer.coverage())
+      this.#acceptStored(await writer.coverage())
     } catch (error) {
       if (!(error instanceof StoreLockedError)) throw error
       logger.warn(`${error.message}; standing by`)
-      this.#opened(await readStore(store, readCoverage))
+      this.#acceptStored(await readStore(store, readCoverage))
     } finally {
       await writer?.close()
     }
   }
 
-  #opened(stored: Coverage | null): void {
+  /**
+   * Notes what the store has (null: no blocks), unless the blocks of these logs may not be added to it.
+   *
+   * @throws {StoreError} for another chain than the required one, and if nothing says of which chain the logs must be.
+   */
+  #acceptStored(stored: Coverage | null): void {
     const { chain, store } = this.#options
     if (stored === null) {
       // Whoever answers at the URL says of which chain its log is.
@@ -156,11 +171,11 @@ export class LogCommitter {
       return
     }
     if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
-    this.#has(stored)
+    this.#noteStored(stored)
   }
 
   /** The store has these blocks. */
-  #has(coverage: Coverage): void {
+  #noteStored(coverage: Coverage): void {
     this.#storedHeight = coverage.height
     this.#listener.onCoverage(coverage)
   }
@@ -174,24 +189,24 @@ export class LogCommitter {
         return
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await readStore(store, readCoverage).catch(() => null)
-      if (stored !== null) this.#opened(stored)
+      if (stored !== null) this.#acceptStored(stored)
     }
   }
 
+  /** Becomes the writer, and commits until nothing is left to do. */
   async #openAndCommit(): Promise<void> {
     const { store, signal } = this.#options
-    let writer: Writer | null = null
+    const writer = await this.#failure.reporting(async () => {
+      refuseSeveralChains(this.#reader.logs)
+      return this.#openWriter(store, signal)
+    })
+    if (writer === null) return
+    this.#isWriter = true
     try {
-      await this.#failure.reporting(async () => {
-        refuseSeveralChains(this.#reader.logs)
-        writer = await this.#openWriter(store, signal)
-        if (writer === null) return
-        this.#isWriter = true
-        await this.#commit(writer)
-      })
+      await this.#failure.reporting(() => this.#commit(writer))
     } finally {
       // After another failure, the cause is the same.
-      await (writer as Writer | null)?.close().catch((error: Error) => {
+      await writer.close().catch((error: Error) => {
         if (this.#failure.message === null) this.#failure.set(error.message)
       })
       this.#isWriter = false
@@ -215,7 +230,7 @@ export class LogCommitter {
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       const stored = await readStore(this.#options.store, readCoverage).catch(() => null)
-      if (stored !== null && !signal.aborted) this.#has(stored)
+      if (stored !== null && !signal.aborted) this.#noteStored(stored)
     }
   }
 
@@ -225,11 +240,11 @@ export class LogCommitter {
   async #commit(writer: Writer): Promise<void> {
     const { signal, store } = this.#options
     const batches = new BatchWriter(writer, (coverage) => {
-      this.#has(coverage)
+      this.#noteStored(coverage)
       this.#listener.onCommit(coverage)
     })
     const stored = await writer.coverage()
-    this.#opened(stored)
+    this.#acceptStored(stored)
     const accepted = await readStore(store, readAcceptedGaps)
     const reading = new LogBlocks(
       this.#reader,
