@@ -79,14 +79,15 @@ export async function startLiveIngestion(
 ): Promise<LiveIngestion> {
   const { logs, chain, forward } = task
   const { store, logLevel } = options
+  // The receiver may tell of changes before there is an ingestion to tell: that then reads them by itself.
   let ingestion: Ingestion | null = null
   let receiver: Receiver | null = null
   if (task.receiver !== null) {
     const storeChain = chain === null ? await chainOf(store) : null
     const forwarder =
       forward === null ? null : { name: forwarderName(forward), repeatBytes: forward.repeatBytes }
-    const full = { ...task.receiver, eventLog: logs[0]!, chain, storeChain, forwarder, logLevel }
-    receiver = await startReceiver(full, () => ingestion?.changed())
+    const receiverTask = { ...task.receiver, eventLog: logs[0]!, chain, storeChain, forwarder, logLevel }
+    receiver = await startReceiver(receiverTask, () => ingestion?.changed())
   }
   const started = new Ingestion(receiver, task, options, listener)
   ingestion = started

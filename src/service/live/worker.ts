@@ -165,14 +165,14 @@ async function ingestEvents(): Promise<void> {
   await live?.run()
 }
 
+async function pruneRegularly(keep: bigint): Promise<void> {
+  await begun.promise
+  const onAttempt = (hasFailed: boolean) => post({ type: 'pruned', hasFailed })
+  await keepPruned({ store, keep, logger, signal, onAttempt })
+}
+
 try {
-  const { keep } = task
-  const keepUp = async (keep: bigint) => {
-    await begun.promise
-    const onAttempt = (hasFailed: boolean) => post({ type: 'pruned', hasFailed })
-    await keepPruned({ store, keep, logger, signal, onAttempt })
-  }
-  await Promise.all([ingestEvents(), keep === null ? null : keepUp(keep)])
+  await Promise.all([ingestEvents(), task.keep === null ? null : pruneRegularly(task.keep)])
 } catch (error) {
   stop.abort()
   const { cause } = error as Error

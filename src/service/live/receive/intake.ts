@@ -40,7 +40,7 @@ type IntakeState = {
 }
 
 /** The state before a core has connected. */
-export const noIntake = (): IntakeState => ({
+export const initialIntake = (): IntakeState => ({
   coreConnected: false,
   events: 0,
   outsideBlocks: 0,
@@ -51,12 +51,12 @@ export const noIntake = (): IntakeState => ({
 
 /** The listening side of live ingestion: writes the core's events to the event log, and refuses what is none. */
 export class Intake {
-  readonly state: IntakeState = noIntake()
+  readonly state: IntakeState = initialIntake()
   readonly #writer: LogWriter
   readonly #logger: Logger
   readonly #faultLog: FaultLog
   #socket: PairSocket | null = null
-  /** The greatest height in the log, and that at the failure. */
+  /** The greatest height of a whole block in the log, and what that was at the failure. */
   #loggedHeight: bigint | null
   #heightAtFailure: bigint | null = null
 

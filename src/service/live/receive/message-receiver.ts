@@ -37,6 +37,7 @@ export class MessageReceiver {
   /** What has arrived of the next message, in memory for all of it and for what is read with its end. */
   #pending: Buffer = Buffer.alloc(0)
   #pendingBytes = 0
+  /** Bytes of the next message with its length, as far as that is known: so many must be there before anything is handed over. */
   #neededBytes = HANDSHAKE.length
 
   constructor(socket: Socket, listener: MessageListener) {
@@ -57,9 +58,8 @@ export class MessageReceiver {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#pendingBytes > 0 || chunk.length < this.#neededBytes) this.#append(chunk)
-    if (this.#pendingBytes > 0 && this.#pendingBytes < this.#neededBytes) return
-    let bytes = this.#pendingBytes > 0 ? this.#pending.subarray(0, this.#pendingBytes) : chunk
+    let bytes = this.#joinPending(chunk)
+    if (bytes === null) return
     if (!this.#isHandshakeDone) {
       if (!this.#shakeHands(bytes)) return
       bytes = bytes.subarray(HANDSHAKE.length)
@@ -70,8 +70,16 @@ export class MessageReceiver {
     this.#pendingBytes = 0
     if (end < bytes.length) this.#append(bytes.subarray(end))
     if (end > 0) this.#listener.onRead()
-    // A thread that waits for the next block does not collect its garbage.
+    // A thread that waits for the next block does not collect its garbage. Only the memory of a pending message is so large, which
+    // nobody uses after `onRead`.
     if (bytes.length > LARGE_BYTES) (bytes.buffer as ArrayBuffer).transfer(0)
+  }
+
+  /** What has arrived, once it contains the next message, or the handshake; null before. A chunk that contains it alone is not copied. */
+  #joinPending(chunk: Buffer): Buffer | null {
+    if (this.#pendingBytes === 0 && chunk.length >= this.#neededBytes) return chunk
+    this.#append(chunk)
+    return this.#pendingBytes < this.#neededBytes ? null : this.#pending.subarray(0, this.#pendingBytes)
   }
 
   /** Whether the other side has shaken hands, and may stay. */

@@ -1,4 +1,4 @@
-// The socket that a core connects to: which connection is the core's, and when it loses that place.
+// The socket that a core connects to: which connection is the core's, and when another one takes its place.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
@@ -13,7 +13,7 @@ const SILENCE_MS = 10_000
 /** How long a core may take to end its side of a connection that this side has ended, while that is read. */
 const CLOSE_TIMEOUT_MS = 2_000
 
-/** How often that is looked at. */
+/** How often it is looked at whether the core has taken longer. */
 const CLOSE_CHECK_MS = 100
 
 /** Rounds of the event loop until an accepted connection reaches the program and its first bytes are read. */
@@ -28,10 +28,9 @@ type PairListener = {
   /** A core has connected and completed the handshake. */
   onConnected(peer: string): void
   /**
-   * Called with one message, whose bytes stay until {@link onRead} returns. An error closes the connection: the message must
-   * not be kept.
+   * Called with one message, whose bytes stay until {@link onRead} returns.
    *
-   * @throws {RefusedEventError}
+   * @throws {RefusedEventError} if the message must not be written: the connection is then closed.
    */
   onMessage(message: Buffer): void
   /** All messages that have been read so far have been handed over. */
@@ -78,8 +77,8 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
 type CoreConnection = {
   socket: Socket
   peer: string
-  /** Time of the last event, or of the handshake. */
-  lastEventAt: number
+  /** When its last event came, or it had shaken hands, by the clock of `performance`. */
+  lastEventAtMs: number
 }
 
 class CoreSocket implements PairSocket {
@@ -93,8 +92,8 @@ class CoreSocket implements PairSocket {
   /** Those that have not, the oldest first. */
   readonly #handshaking = new Set<CoreConnection>()
   #isPaused = false
-  /** When reading began, or went on after a pause. */
-  #readingSince = 0
+  /** When reading went on after a pause, by the clock of `performance`; 0 before the first one. */
+  #readingSinceMs = 0
 
   constructor(allowed: AllowList, silenceMs: number, listener: PairListener) {
     this.#allowed = allowed
@@ -118,9 +117,9 @@ class CoreSocket implements PairSocket {
 
   resume(): void {
     this.#isPaused = false
-    this.#readingSince = performance.now()
+    this.#readingSinceMs = performance.now()
     if (this.#core === null) return
-    this.#core.lastEventAt = performance.now()
+    this.#core.lastEventAtMs = performance.now()
     this.#core.socket.resume()
   }
 
@@ -141,7 +140,7 @@ class CoreSocket implements PairSocket {
       socket.end()
       const endedAt = performance.now()
       const timer = setInterval(() => {
-        const readSince = Math.max(endedAt, this.#readingSince)
+        const readSince = Math.max(endedAt, this.#readingSinceMs)
         if (!this.#isPaused && performance.now() - readSince >= CLOSE_TIMEOUT_MS) socket.destroy()
       }, CLOSE_CHECK_MS)
       socket.once('close', () => clearInterval(timer))
@@ -156,7 +155,7 @@ class CoreSocket implements PairSocket {
       socket.destroy()
       return
     }
-    const connection: CoreConnection = { socket, peer, lastEventAt: 0 }
+    const connection: CoreConnection = { socket, peer, lastEventAtMs: 0 }
     if (!this.#allowed(socket.remoteAddress)) {
       this.#refuse(connection, 'address not allowed', 'refused, not an address of --listen-from')
       return
@@ -174,7 +173,7 @@ class CoreSocket implements PairSocket {
       onHandshake: () => this.#shookHands(connection),
       onMessage: (message) => {
         this.#listener.onMessage(message)
-        connection.lastEventAt = performance.now()
+        connection.lastEventAtMs = performance.now()
       },
       onRead: () => this.#listener.onRead(),
       refuse: (fault, message) => this.#refuse(connection, fault, message),
@@ -199,7 +198,7 @@ class CoreSocket implements PairSocket {
       this.#close(silent, 'silent, and another core has dialled in')
     }
     this.#handshaking.delete(connection)
-    connection.lastEventAt = performance.now()
+    connection.lastEventAtMs = performance.now()
     this.#core = connection
     if (this.#isPaused) connection.socket.pause()
     this.#listener.onConnected(connection.peer)
@@ -209,7 +208,7 @@ class CoreSocket implements PairSocket {
   /** Whether a core is connected that is not silent. While reading is paused, silence means nothing. */
   #isTaken(): boolean {
     if (this.#core === null) return false
-    return this.#isPaused || performance.now() - this.#core.lastEventAt < this.#silenceMs
+    return this.#isPaused || performance.now() - this.#core.lastEventAtMs < this.#silenceMs
   }
 
   /** Closes a connection for a fault. */

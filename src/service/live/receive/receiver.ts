@@ -24,7 +24,7 @@ import { registerForwarder } from '../forward/register-forwarder.ts'
 import { createAllowList } from './allow-list.ts'
 import { convertBuffer, takePosition } from './convert-buffer.ts'
 import { CoreQueue, describeQueue } from './core-queue.ts'
-import { Intake, noIntake } from './intake.ts'
+import { Intake, initialIntake } from './intake.ts'
 import { LogShortener } from './log-shortener.ts'
 import { ProtocolUpgrade } from './protocol-upgrade.ts'
 
@@ -39,6 +39,9 @@ const UPKEEP_MS = 1_000
 /** How often the index is renewed although nothing was deleted here: an archive may have gzipped segments. */
 const INDEX_MS = 60_000
 
+/** A forwarder's name among the readers, and the bytes that it sends again at most. */
+type RegisteredForwarder = { name: string; repeatBytes: number }
+
 export type ReceiverTask = {
   host: string
   port: number
@@ -48,8 +51,8 @@ export type ReceiverTask = {
   eventLog: string
   /** Folder of events that a version before 0.3 has received; null for none. */
   buffer: string | null
-  /** The service's forwarder among the readers, and the bytes that it sends again at most; null without one. */
-  forwarder: { name: string; repeatBytes: number } | null
+  /** The service's forwarder; null without one. */
+  forwarder: RegisteredForwarder | null
   /** How much of the log is kept although no reader needs it; null: the default, once a store has read it. */
   keep: LogRetention | null
   /** The mode of the log's files; null: for this user only, whatever earlier ones have. */
@@ -154,7 +157,7 @@ export class LogReceiver implements Receiver {
   async #start(): Promise<void> {
     const { eventLog, host, port, from } = this.#task
     const { earlier } = this.#locked
-    const writer = await this.#openLog(isIntact(earlier))
+    const writer = await this.#openLog()
     const height = greatestHeight(eventLog, writer)
     const onChange = () => this.#report()
     const logger = this.#logger
@@ -177,45 +180,49 @@ export class LogReceiver implements Receiver {
     this.#upkeep = setInterval(() => this.#keepUp(), UPKEEP_MS)
   }
 
-  async #openLog(isIntact: boolean): Promise<LogWriter> {
-    const { eventLog, chain, storeChain, buffer, forwarder, keep } = this.#task
+  /** Opens the log, and puts into it what must be there before the core's first event. */
+  async #openLog(): Promise<LogWriter> {
+    const { eventLog, storeChain, buffer, forwarder } = this.#task
     try {
-      const writer = await LogWriter.open(
-        {
-          folder: eventLog,
-          pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
-          segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
-          isIntact,
-          logger: this.#logger,
-          disk: this.#disk,
-        },
-        {
-          onHead: (head) => {
-            this.#parts?.intake.committed(head)
-            this.#parts?.upgrade.committed(head)
-            this.#listener.onChange()
-          },
-          onFault: (fault) => {
-            this.#hasDiskFault ||= fault !== null
-            this.#report()
-          },
-          onFailed: (error) => this.#listener.onFailed(error),
-          makeRoom: () => this.#makeRoom(),
-        },
-      )
+      const writer = await this.#openWriter()
       if (storeChain !== null) writer.pinChain(storeChain)
-      if (forwarder !== null) {
-        if (buffer !== null) await takePosition(buffer, eventLog, forwarder.name)
-        const reader = new LogReader([new FollowedLog(new FolderSource(eventLog))])
-        registerForwarder(reader, forwarder.name, forwarder.repeatBytes)
-        reader.close()
-      }
+      // A forwarder that the log does not know begins with its newest blocks: how far an earlier version was comes first.
+      if (forwarder !== null && buffer !== null) await takePosition(buffer, eventLog, forwarder.name)
+      // A core that announces a protocol upgrade waits only for forwarders that are registered.
+      if (forwarder !== null) register(forwarder, eventLog)
       if (buffer !== null) await convertBuffer(buffer, writer, eventLog, this.#logger)
       return writer
     } catch (error) {
       if (!(error instanceof OtherLogChainError || error instanceof NewerLogError)) throw error
       throw logFault(error.message, { cause: error })
     }
+  }
+
+  #openWriter(): Promise<LogWriter> {
+    const { eventLog, chain, keep } = this.#task
+    return LogWriter.open(
+      {
+        folder: eventLog,
+        pinned: chain === null ? null : { id: chain, pinnedBy: '--chain is' },
+        segmentBytes: segmentBytesOf(keep ?? DEFAULT_KEEP),
+        isIntact: isIntact(this.#locked.earlier),
+        logger: this.#logger,
+        disk: this.#disk,
+      },
+      {
+        onHead: (head) => {
+          this.#parts?.intake.committed(head)
+          this.#parts?.upgrade.committed(head)
+          this.#listener.onChange()
+        },
+        onFault: (fault) => {
+          this.#hasDiskFault ||= fault !== null
+          this.#report()
+        },
+        onFailed: (error) => this.#listener.onFailed(error),
+        makeRoom: () => this.#makeRoom(),
+      },
+    )
   }
 
   #keepUp(): void {
@@ -228,7 +235,7 @@ export class LogReceiver implements Receiver {
     this.#report()
   }
 
-  /** The disk is full. */
+  /** The disk is full: deletes a segment that no reader needs; false if there is none. */
   #makeRoom(): boolean {
     const hasDeleted = this.#locked.shortener.makeRoom()
     if (hasDeleted && this.#parts !== null) this.#renewIndex(this.#parts.writer)
@@ -250,7 +257,7 @@ export class LogReceiver implements Receiver {
   }
 
   #state(): ReceiverState {
-    const { failure, ...received } = this.#parts?.intake.state ?? noIntake()
+    const { failure, ...received } = this.#parts?.intake.state ?? initialIntake()
     const fault = this.#parts?.writer.fault ?? null
     const { secondsLeft } = this.#coreQueue
     const writeFault = fault === null ? null : `${fault}; ${describeQueue(secondsLeft)}`
@@ -275,6 +282,12 @@ type LockedLog = {
 
 /** What a receiver consists of once its log is open. */
 type Parts = { writer: LogWriter; upgrade: ProtocolUpgrade; intake: Intake }
+
+function register({ name, repeatBytes }: RegisteredForwarder, eventLog: string): void {
+  const reader = new LogReader([new FollowedLog(new FolderSource(eventLog))])
+  registerForwarder(reader, name, repeatBytes)
+  reader.close()
+}
 
 function segmentBytesOf(keep: LogRetention): number {
   return keep !== 'all' && 'bytes' in keep
