@@ -124,7 +124,7 @@ export class LogWriter {
   /**
    * Takes a core's next event, to be written by {@link write}, whose bytes stay until then.
    *
-   * @throws {RefusedEventError} for an event that must not be kept.
+   * @throws {RefusedEventError} for an event that must not be written.
    */
   take(event: Buffer): CheckedEvent {
     const checked = this.#check.check(event, 0, event.length)

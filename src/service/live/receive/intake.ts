@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 import type { LogHead } from '#core/log/log-head'
 import type { LogWriter } from '#core/log/write/log-writer'
 import { type ConnectionFault, isFaultOfCore } from './connection-faults.ts'
-import { FaultLog } from './fault-log.ts'
 import { listenPair, type PairOptions, type PairSocket } from './pair-socket.ts'
+import { RepeatedFaults } from './repeated-faults.ts'
 
 type IntakeOptions = {
   writer: LogWriter
@@ -54,7 +54,7 @@ export class Intake {
   readonly state: IntakeState = initialIntake()
   readonly #writer: LogWriter
   readonly #logger: Logger
-  readonly #faultLog: FaultLog
+  readonly #repeatedFaults: RepeatedFaults
   #socket: PairSocket | null = null
   /** The greatest height of a whole block in the log, and what that was at the failure. */
   #loggedHeight: bigint | null
@@ -63,7 +63,7 @@ export class Intake {
   constructor({ writer, height, logger }: IntakeOptions) {
     this.#writer = writer
     this.#logger = logger
-    this.#faultLog = new FaultLog(logger)
+    this.#repeatedFaults = new RepeatedFaults(logger)
     this.#loggedHeight = height
   }
 
@@ -105,15 +105,15 @@ export class Intake {
     return this.#socket?.send(message) ?? false
   }
 
-  /** Logs the faults that are counted, not logged one by one; called every second. */
-  logFaults(): void {
-    this.#faultLog.flush()
+  /** Reports the faults that are counted, not reported one by one; called every second. */
+  reportFaults(): void {
+    this.#repeatedFaults.flush()
   }
 
   /** Ends the connection between two messages, and writes all that the core had sent. */
   async close(): Promise<void> {
     await this.#socket?.close()
-    this.#faultLog.flush(true)
+    this.#repeatedFaults.flush(true)
   }
 
   #connected(peer: string): void {
@@ -152,7 +152,7 @@ export class Intake {
   #closedFor(fault: ConnectionFault, message: string): void {
     const { state } = this
     state.faults[fault] = (state.faults[fault] ?? 0) + 1
-    this.#faultLog.add(fault, message)
+    this.#repeatedFaults.add(fault, message)
     if (isFaultOfCore(fault)) {
       // The open block of the connection may be incomplete; the core sends it again.
       this.#writer.dropOpenBlock()

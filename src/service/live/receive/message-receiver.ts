@@ -20,7 +20,7 @@ type MessageListener = {
   /**
    * Called with one message, whose bytes stay until {@link onRead} returns.
    *
-   * @throws {RefusedEventError} for one that must not be kept.
+   * @throws {RefusedEventError} for one that must not be written.
    */
   onMessage(message: Buffer): void
   /** All messages that have been read so far have been handed over. */

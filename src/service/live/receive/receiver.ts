@@ -104,6 +104,7 @@ export class LogReceiver implements Receiver {
    */
   static async open(task: ReceiverTask, logger: Logger, listener: ReceiverListener): Promise<Receiver> {
     const { eventLog, keep } = task
+    // Looked at before the log is taken, which makes the folder.
     const hadReadersFolder = existsSync(readersFolder(eventLog))
     const unlock = takeLogFolder(eventLog)
     const earlier = readReceiverFile(NODE_DISK, eventLog)
@@ -147,6 +148,7 @@ export class LogReceiver implements Receiver {
         'the receiver ends once the event log can be written: killed before that, it loses events of the core',
       )
     }
+    // What the socket still has is written before the writer ends; the next receiver begins once the state says so, too.
     await intake.close()
     await writer.close()
     clearInterval(this.#upkeep)
@@ -227,7 +229,7 @@ export class LogReceiver implements Receiver {
 
   #keepUp(): void {
     const { writer, upgrade, intake } = this.#parts!
-    intake.logFaults()
+    intake.reportFaults()
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
     const hasDeleted = this.#locked.shortener.upkeep(writer.head.number)

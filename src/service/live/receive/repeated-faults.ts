@@ -1,15 +1,15 @@
-// Reasons for closed connections in the log, at a limited rate.
+// Reasons for closed connections, reported at a limited rate.
 import type { Logger } from 'pino'
 import { describeDuration } from '#core/domain/duration'
 import type { ConnectionFault } from './connection-faults.ts'
 
-/** Each kind of fault is logged once, and further ones are counted in one line per such span. */
+/** Each kind of fault is reported once, and further ones are counted in one line for each such span. */
 const FAULT_SPAN_MS = 60_000
 
 type Span = { since: number; further: number; last: string }
 
-/** Logs the reasons for closed connections, at a limited rate, because attempts may repeat quickly. */
-export class FaultLog {
+/** Reports the reasons for closed connections to operators, at a limited rate, because attempts may repeat quickly. */
+export class RepeatedFaults {
   readonly #logger: Logger
   readonly #spans = new Map<ConnectionFault, Span>()
 
@@ -17,6 +17,7 @@ export class FaultLog {
     this.#logger = logger
   }
 
+  /** A connection was closed: reports why, or counts it if that was reported a moment ago. */
   add(fault: ConnectionFault, message: string): void {
     const span = this.#spans.get(fault)
     if (span === undefined) {
@@ -28,7 +29,7 @@ export class FaultLog {
     }
   }
 
-  /** Logs the counts of spans that have ended; `all`: of running ones, too. */
+  /** Reports the counts of spans that have ended; `all`: of running ones, too. */
   flush(all = false): void {
     for (const [fault, { since, further, last }] of this.#spans) {
       if (!all && performance.now() - since < FAULT_SPAN_MS) continue
