@@ -88,8 +88,8 @@ export class ForwardProgress {
   }
 
   /**
-   * Passes over a block, and those after it, if they are missing, whole, although later ones are there: connections then begin after
-   * them. Returns why this connection is to be ended; null if the block may still come.
+   * Passes over a block, and those after it, if no log has them complete although one has a later block: connections then begin
+   * after them. Returns why this connection is to be ended; null if the block may still arrive.
    */
   passOver(next: bigint): MissingBlockError | null {
     const gap = this.#reader.gaps.at(next, { wantsWhole: true })
@@ -103,7 +103,7 @@ export class ForwardProgress {
     return new MissingBlockError(`block ${gap.from} is missing; the next connection begins after it`)
   }
 
-  /** Has connections begin before missing blocks if they have arrived; returns whether they have, and the present one is to be ended. */
+  /** If missing blocks have arrived, has connections begin before them, and returns true: the present connection is to be ended. */
   resumeWithArrived(): boolean {
     if (this.#arrived !== null) return false
     const { segments } = this.#reader

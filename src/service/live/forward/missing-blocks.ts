@@ -5,7 +5,7 @@ import type { ForwardState } from './forward-state.ts'
 /** So many ranges of missing blocks are told apart. Of more, the first ones count as one, with the blocks between them. */
 const MAX_RANGES = 100
 
-/** Blocks that were passed over, since no log has them whole, and have not been passed on since. */
+/** Blocks that were passed over, since no log had them complete, and that have not been passed on since. */
 export class MissingBlocks {
   /** Ascending, without overlap. */
   #ranges: readonly HeightRange[] = []
