@@ -49,9 +49,15 @@ export type CheckedEvent = {
   role: 'begin' | 'within' | 'end' | 'outside'
   /** The block that it begins or ends; null otherwise. */
   block: LoggedBlock | null
-  /** Whether a block had begun that can never be completed: what was written of it is to be removed, before this event is written. */
+  /**
+   * Whether a block had begun that can never be completed: what was written of it is to be removed, before this event is
+   * written.
+   */
   dropsBlock: boolean
-  /** If the event announces a protocol upgrade, which it does between two blocks: the height of the last block before that. Otherwise null. */
+  /**
+   * If the event announces a protocol upgrade, which it does between two blocks: the height of the last block before that.
+   * Otherwise null.
+   */
   upgradeAfter: bigint | null
 }
 
@@ -140,7 +146,7 @@ export class EventCheck {
 
   #end(): CheckedEvent {
     const block = this.#open!
-    // Another block's: this one goes on.
+    // It ends another block: this one is still open.
     if (decodeEndBlock(this.#envelope) !== block.height) return OUTSIDE
     this.#open = null
     if (block.isWhole) this.pin({ id: this.#chain!, pinnedBy: 'an earlier block is of chain' })

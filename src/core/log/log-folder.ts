@@ -40,12 +40,12 @@ export function remakeReadersFolder(folder: string): boolean {
 const PUBLISHED = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME]
 
 /**
- * Gives the files of an event log that are there a mode, and its folder the same, so that whoever may read them may list it.
+ * Sets the mode of an event log's present files, and of its folder, so that users who may read the files may list it.
  *
  * @throws one of {@link logFault} if this user may not do so.
  */
 export function setLogMode(folder: string, mode: number): void {
-  // Whoever may read a file, may enter the folder.
+  // Who may read the files may also enter the folder.
   setMode(folder, mode | ((mode & 0o444) >> 2))
   for (const name of readdirSync(folder)) {
     if (PUBLISHED.includes(name) || parseSegmentName(name) !== null) setMode(join(folder, name), mode)

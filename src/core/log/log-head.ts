@@ -15,7 +15,7 @@ export type PendingUpgrade = { height: bigint; event: Buffer }
 export type LogHead = {
   /** Null until the log has a whole block. */
   chainId: string | null
-  /** The number of the segment that is written to, or comes next. */
+  /** The number of the segment that is written to, or else of the next one. */
   number: number
   /** The blocks of that segment that have ended; null before the first. */
   first: bigint | null

@@ -6,8 +6,8 @@ export const INDEX_NAME = 'index.json'
 const INDEX_VERSION = 1
 
 /**
- * Writes the index of a log durably, unless it is there already: names and sizes of the sealed segments, for those who follow the log
- * by a URL, and so cannot list its folder. Nobody else reads it.
+ * Writes the index of a log durably, unless it is there already: names and sizes of the sealed segments, for readers that
+ * follow the log by its URL, and so cannot list its folder. Nobody else reads it.
  */
 export async function writeIndex(disk: LogDisk, folder: string): Promise<void> {
   const segments: Record<string, number> = {}

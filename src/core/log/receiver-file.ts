@@ -42,7 +42,7 @@ export type ReceiverState = {
   hadRequiredReader: boolean
 }
 
-/** A protocol upgrade after whose last block no other block has come yet. */
+/** A protocol upgrade: no block has followed its last one yet. */
 export type UpgradeState = {
   /** The last block before the upgrade. */
   height: string

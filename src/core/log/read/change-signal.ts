@@ -11,7 +11,10 @@ export class ChangeSignal {
     this.#listeners.dispatchEvent(new Event('change'))
   }
 
-  /** Resolves at once if something has changed since the last call; otherwise with the next change, after a time, or when aborted. */
+  /**
+   * Resolves at once if something has changed since the last call; otherwise with the next change, after a time, or when
+   * aborted.
+   */
   async next(atMostMs: number, signal: AbortSignal): Promise<void> {
     if (!this.#isThere && !signal.aborted) {
       const either = AbortSignal.any([signal, AbortSignal.timeout(atMostMs)])

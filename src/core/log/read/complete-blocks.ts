@@ -20,8 +20,8 @@ export type CompleteBlock = {
 }
 
 /**
- * Reads blocks of event logs that are complete, one after the other, by height. Before each piece of a segment the one to read from is
- * chosen anew: a better one may be there by now.
+ * Reads blocks of event logs that are complete, one after the other, by height. Before each piece of a segment the one to
+ * read from is chosen anew: a better one may be there by now.
  */
 export class CompleteBlocks {
   readonly #reader: LogReader
@@ -88,10 +88,10 @@ export class CompleteBlocks {
   }
 
   /**
-   * The rest of a segment does not have these blocks, which it has by its name: it is looked for in others from now on. If reading
-   * has already passed them, nothing is known, and the segment is read again from its beginning. For example, reading began for
-   * block 50 of a segment with blocks 1 to 100, so earlier ones were dropped: block 20 may well be there. So may block 50, once
-   * it was taken.
+   * The rest of a segment does not have these blocks, which it has by its name: it is looked for in others from now on. If
+   * reading has already passed them, nothing is known, and the segment is read again from its beginning. For example, reading
+   * began for block 50 of a segment with blocks 1 to 100, so earlier ones were dropped: block 20 may well be there. So may
+   * block 50, once it was taken.
    */
   #noteMissing(reading: SegmentBlocks, from: bigint, to: bigint): void {
     this.#reading = null

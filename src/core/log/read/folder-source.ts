@@ -65,7 +65,7 @@ export class FolderSource implements LogSource {
       })
       watcher.on('error', () => {})
     } catch {
-      // Whoever waits looks each second, too.
+      // Readers look each second, too.
     }
     return () => watcher?.close()
   }

@@ -27,8 +27,8 @@ export class LastRefusal {
   }
 
   /**
-   * Asks again for the refused bytes, since a reader that has other logs does not. A file that is gone is no longer needed, unless
-   * it is listed.
+   * Asks again for the refused bytes, since a reader that has other logs does not. A file that is gone is no longer needed,
+   * unless it is listed.
    */
   async askAgain(isListed: (name: string) => boolean): Promise<void> {
     const refused = this.#refused

@@ -33,8 +33,8 @@ export class LogCursor {
   }
 
   /**
-   * Reads the next bytes for whoever needs a block, and returns what was read, for {@link SegmentFrames.handOn}; null if
-   * there are none yet.
+   * Reads the next bytes that may contain a block, and returns the segment, for {@link SegmentFrames.handOn} of its frames;
+   * null if there are none yet.
    */
   async read(needed: bigint): Promise<SegmentReading | null> {
     for (;;) {

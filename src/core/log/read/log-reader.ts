@@ -14,7 +14,7 @@ export class LogReader {
   readonly logs: readonly FollowedLog[]
   /** Which segment has a block. */
   readonly segments: SegmentChoice
-  /** Which blocks no log has, and which may still come. */
+  /** Which blocks no log has, and which may still arrive. */
   readonly gaps: LogGaps
   readonly #changes = new ChangeSignal()
   readonly #stops: (() => void)[]

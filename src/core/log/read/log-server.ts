@@ -16,8 +16,8 @@ const PROXIES = 'check the web server, and what is between it and Lyra'
 type Range = { offset: number; length: number }
 
 /**
- * The server of an event log, of which anything may be wrong: it may send anything, nothing, or no end. An answer is never taken from
- * elsewhere, never encoded, and never larger than what was asked for.
+ * The server of an event log, of which anything may be wrong: it may send anything, nothing, or no end. An answer is never
+ * taken from elsewhere, never encoded, and never larger than what was asked for.
  */
 export class LogServer {
   readonly #folder: URL

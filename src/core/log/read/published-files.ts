@@ -11,7 +11,7 @@ const MAX_INDEX_BYTES = 16 * 1024 * 1024
 const MAX_RECEIVER_BYTES = 64 * 1024
 
 /** A log's head as a web server publishes it. Two heads are the same if their texts are. */
-export type PublishedHead = { text: string; head: LogHead }
+type PublishedHead = { text: string; head: LogHead }
 
 /** The state of a log's receiver as a web server publishes it. */
 export type PublishedReceiver = { text: string; file: ReceiverFile }

@@ -13,9 +13,9 @@ export type ChoiceOptions = {
 type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: SegmentsByHeight }
 
 /**
- * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs that can be read the one that is
- * sealed, or further. A segment in which events of the block are missing counts only if no other has it. It owns what is known of blocks that
- * cannot be read.
+ * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs that can be read the one
+ * that is sealed, or further. A segment in which events of the block are missing counts only if no other has it. It owns what
+ * is known of blocks that cannot be read.
  */
 export class SegmentChoice {
   readonly #logs: readonly FollowedLog[]

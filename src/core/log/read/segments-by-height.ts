@@ -2,9 +2,9 @@ import { firstIndexWhere } from '../../domain/binary-search.ts'
 import type { LogSegment } from './followed-log.ts'
 
 /**
- * Segments, collected by height. A log may have tens of thousands of them, and those of blocks that came again overlap: hence an
- * interval tree, without nodes of its own. Of any range of the sorted segments the middle one is the root, and remembers the
- * greatest height of the range.
+ * Segments, collected by height. A log may have tens of thousands of them, and they overlap if a core has sent blocks again:
+ * hence an interval tree, without nodes of its own. Of any range of the sorted segments the middle one is the root, and
+ * remembers the greatest height of the range.
  */
 export class SegmentsByHeight {
   /** By their first blocks. */

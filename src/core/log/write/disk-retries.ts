@@ -97,7 +97,7 @@ export class DiskRetries {
         if (!this.#noteFault(error as Error)) return
       }
     }
-    // Whoever cares waits for all that is refused.
+    // It needs no handler: callers wait for `waiting`, which rejects if the work is never done.
     this.#tryAgain(work, true).catch(() => {})
   }
 

@@ -32,9 +32,9 @@ const NOTHING: SegmentLength = { bytes: 0, records: 0 }
  * which have ended; and that of all events written. Each is at most the next. A fourth one says how much is known to be on disk:
  * a full segment of an earlier process is sealed without a head that names its end, so it may be less than the committed one.
  *
- * Events are appended and blocks ended until it is filled, for one of three reasons (`fill`, `fillUncommitted`, `fillDamaged`).
- * Meanwhile each end of a block is flushed, named by the head, and then `committed`. At last it is cut, flushed, renamed and closed.
- * `SegmentQueue` has the second and third done in this order, which nothing here checks.
+ * Events are appended and blocks ended until it is filled, for one of three reasons (`fill`, `fillUncommitted`,
+ * `fillDamaged`). Meanwhile each end of a block is flushed, named by the head, and then `committed`. At last it is cut,
+ * flushed, renamed and closed. `SegmentQueue` has the second and third done in this order, which nothing here checks.
  */
 export class OpenSegment {
   readonly number: number
@@ -172,7 +172,10 @@ export class OpenSegment {
     this.#isFull = true
   }
 
-  /** As {@link fill}, for a segment of an earlier process that others follow already: it is sealed without a head that names its end. */
+  /**
+   * As {@link fill}, for a segment of an earlier process that others follow already: it is sealed without a head that names its
+   * end.
+   */
   fillUncommitted(): void {
     this.#isFull = true
     this.#committedBytes = this.#ended.bytes

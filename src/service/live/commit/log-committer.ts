@@ -100,7 +100,9 @@ export class LogCommitter {
     return this.#isWriter
   }
 
-  /** The log that is waited for although another one goes on, once that lasts; null if there is none. The first call begins to measure. */
+  /**
+   * Which log is waited for although another one has later blocks, once that lasts; null if none is. Must be called regularly.
+   */
   describeWait(): string | null {
     return this.#wait.describe(this.#storedHeight === null ? null : this.#storedHeight + 1n)
   }
@@ -162,7 +164,7 @@ export class LogCommitter {
   #acceptStored(stored: Coverage | null): void {
     const { chain, store } = this.#options
     if (stored === null) {
-      // Whoever answers at the URL says of which chain its log is.
+      // The server at the URL may name any chain.
       const number = this.#reader.logs.findIndex(({ folder }) => folder === null) + 1
       if (chain === null && number > 0)
         throw new NoChainError(
@@ -302,7 +304,7 @@ export class LogCommitter {
   readonly #warn = (message: string) => this.#options.logger.warn(message)
 }
 
-/** Reads on; if a log cannot be read at the moment, but later where it was, nothing, and why. */
+/** Reads on. If a log cannot be read at the moment, but reading may go on where it was: reads nothing, and returns why. */
 async function readOn(reading: LogBlocks): Promise<{ isMore: boolean; fault: string | null }> {
   try {
     return { isMore: await reading.readOn(), fault: null }

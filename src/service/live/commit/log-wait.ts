@@ -1,4 +1,4 @@
-// A log that goes on holds up the store while another one may still get the next block: that is named once it lasts.
+// The store waits for a block that one log may still get, although another log has later ones: operators are told once that lasts.
 import type { LogReader } from '#core/log/read/log-reader'
 
 /** Once one log has waited for another one so long, that is named, milliseconds. */

@@ -70,7 +70,7 @@ export class ForwardFaults {
     else this.#blockReport.report(`forwarding: the event log cannot be read: ${message}`)
   }
 
-  /** Names logs whose folders cannot be read. Unless that is all of them, forwarding goes on with the others. */
+  /** Reports logs whose folders cannot be read. Forwarding continues with the others, if there are any. */
   nameUnreadable(logs: readonly Pick<FollowedLog, 'name' | 'fault'>[]): void {
     const unreadable = logs.filter(({ fault }) => fault !== null)
     this.#foldersFault = unreadable.length > 0 && unreadable.length === logs.length ? READ_FAULT : null

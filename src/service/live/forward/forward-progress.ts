@@ -57,7 +57,10 @@ export class ForwardProgress {
   readonly #missing = new MissingBlocks()
   /** With which block connections begin until it is passed on, because of missing blocks; null: by what was passed on. */
   #resumeAt: bigint | null = null
-  /** A missing block that has arrived, until it is passed on, or missing again; null if there is none. No other is looked for meanwhile. */
+  /**
+   * A missing block that has arrived, until it is passed on, or missing again; null if there is none. No other is looked for
+   * meanwhile.
+   */
   #arrived: bigint | null = null
   /** The end of the last block that was passed on; null if that was in an earlier process. */
   #lastEnd: SegmentOffset | null = null
@@ -103,7 +106,9 @@ export class ForwardProgress {
     return new MissingBlockError(`block ${gap.from} is missing; the next connection begins after it`)
   }
 
-  /** If missing blocks have arrived, has connections begin before them, and returns true: the present connection is to be ended. */
+  /**
+   * If missing blocks have arrived, has connections begin before them, and returns true: the present connection is to be ended.
+   */
   resumeWithArrived(): boolean {
     if (this.#arrived !== null) return false
     const { segments } = this.#reader

@@ -10,7 +10,7 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
 }
 
 /**
- * What the logs know of a forwarder; a new one is made known to them. It begins with the first block that comes, or with the
+ * What the logs know of a forwarder; a new one is made known to them. It begins with the first block that arrives, or with the
  * last ones that are there, of at most `repeatBytes`. From then on a core that announces a protocol upgrade waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {

@@ -50,7 +50,7 @@ export class CoreQueue {
   }
 }
 
-/** Says what becomes of the core while the log cannot be written. */
+/** Says how long the core keeps its events while the log cannot be written. */
 export function describeQueue(secondsLeft: number | null): string {
   if (secondsLeft === null || secondsLeft === Infinity) {
     return 'the core keeps its events in memory meanwhile, and ends when they are about a million'

@@ -75,7 +75,10 @@ export class MessageReceiver {
     if (bytes.length > LARGE_BYTES) (bytes.buffer as ArrayBuffer).transfer(0)
   }
 
-  /** What has arrived, once it contains the next message, or the handshake; null before. A chunk that contains it alone is not copied. */
+  /**
+   * What has arrived, once it contains the next message, or the handshake; null before. A chunk that contains it alone is not
+   * copied.
+   */
   #joinPending(chunk: Buffer): Buffer | null {
     if (this.#pendingBytes === 0 && chunk.length >= this.#neededBytes) return chunk
     this.#append(chunk)

@@ -104,7 +104,9 @@ export class ProtocolUpgrade {
     this.#mustRepeat = true
   }
 
-  /** Looks for the readers' answers, answers on a new connection, and tells operators once of a long wait; called every second. */
+  /**
+   * Looks for the readers' answers, answers on a new connection, and tells operators once of a long wait; called every second.
+   */
   upkeep(): void {
     this.#answerIfReady()
     const state = this.readState()

@@ -4,7 +4,7 @@ import type { LogsState } from './logs-state.ts'
 
 /** The state of a live ingestion. Its `failures` begin with what keeps it from committing. */
 export type LiveState = LogsState & {
-  /** Why nothing is heard of any receiver; null while one goes on. */
+  /** Why nothing is heard of any receiver; null while one runs. */
   silence: string | null
   /** Bytes of events that are not in the store. */
   bytesLeft: number

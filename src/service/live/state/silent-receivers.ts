@@ -15,7 +15,7 @@ export class SilentReceivers {
     this.#reports = logs.map(() => new ReportedFault(logger, 'warn'))
   }
 
-  /** Why nothing is heard of any receiver; null while one goes on. */
+  /** Why nothing is heard of any receiver; null while one runs. */
   get silence(): string | null {
     const silences = this.#silences()
     return silences.includes(null) ? null : (silences[0] ?? null)
