@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 
-/** The folder of the checkout or the package: that of the nearest package.json, for sources and for a bundle of them. */
-export const PACKAGE_ROOT = dirname(findPackageJSON(import.meta.url)!)
+/** The folder of the checkout or the package. This module is as deep in the sources as in the bundle (dist/program). */
+export const PACKAGE_ROOT = join(import.meta.dirname, '../..')
 
 /** File in a package with the commit that it was built from (scripts/build.ts). */
 export const COMMIT_FILE = 'dist/commit.txt'
