@@ -1,7 +1,7 @@
-// `npm run build:program`: bundles src/ into dist/program, as packages and tests run it: one start loads a tenth of the files.
-// With --if-stale only if the output is missing or older than its sources.
-import { existsSync, globSync, readdirSync, rmSync, statSync } from 'node:fs'
+// `npm run build:program`: bundles src/ into dist/program, as packages and tests run it: one start loads a third of the files.
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isStale } from './is-stale.ts'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/program')
@@ -28,15 +28,8 @@ const SOURCES = [
   'scripts/build-program.ts',
 ]
 
-/** Whether the bundle is missing, or older than its sources. */
-function isProgramStale(): boolean {
-  if (!existsSync(BUNDLED_PROGRAM)) return true
-  const { mtimeMs } = statSync(BUNDLED_PROGRAM)
-  return globSync(SOURCES, { cwd: root }).some((path) => statSync(join(root, path)).mtimeMs > mtimeMs)
-}
-
 /** Bundles the program. What it depends on stays in node_modules. */
-export async function buildProgram(): Promise<void> {
+async function buildProgram(): Promise<void> {
   // Loaded here, because it is not needed if everything is built.
   const { build } = await import('rolldown')
   const { output: files } = await build({
@@ -51,9 +44,9 @@ export async function buildProgram(): Promise<void> {
   for (const name of readdirSync(output)) if (!names.has(name)) rmSync(join(output, name))
 }
 
-/** Bundles the program if needed. */
+/** Bundles the program if the bundle is missing, or older than its sources. */
 export async function ensureProgramBuilt(): Promise<void> {
-  if (isProgramStale()) await buildProgram()
+  if (isStale(BUNDLED_PROGRAM, root, SOURCES)) await buildProgram()
 }
 
-if (import.meta.main) await (process.argv.includes('--if-stale') ? ensureProgramBuilt() : buildProgram())
+if (import.meta.main) await buildProgram()

@@ -1,17 +1,9 @@
 // `npm run build:web`: builds web/ (explorer and API reference) into dist/web, each file compressed beside it.
 // With --if-stale only if the output is missing or older than its sources.
-import {
-  existsSync,
-  globSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { isStale } from './is-stale.ts'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/web')
@@ -21,13 +13,7 @@ const SOURCES = ['web/*', 'web/{src,reference}/**/*', 'client/src/**/*', 'packag
 
 /** Whether the pages are missing, or older than their sources. */
 export function isWebStale(): boolean {
-  const built = join(output, 'index.html')
-  if (!existsSync(built)) return true
-  const { mtimeMs } = statSync(built)
-  return globSync(SOURCES, { cwd: root }).some((path) => {
-    const source = statSync(join(root, path))
-    return source.isFile() && source.mtimeMs > mtimeMs
-  })
+  return isStale(join(output, 'index.html'), root, SOURCES)
 }
 
 /**
