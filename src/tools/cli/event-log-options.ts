@@ -113,14 +113,18 @@ function parseMode(text: string): number {
   throw new InvalidArgumentError('It must be 600, 640 or 644.')
 }
 
+/** The parts of a list, which are separated by commas. */
+function partsOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
 /** Parses folders and URLs, separated by commas, which add to those of earlier ones. */
 function parseLogs(text: string, known: string[]): string[] {
-  const names = text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
   try {
-    return [...known, ...names.map((name) => (isLogUrl(name) ? parseLogUrl(name).href : name))]
+    return [...known, ...partsOf(text).map((name) => (isLogUrl(name) ? parseLogUrl(name).href : name))]
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message)
   }
@@ -190,10 +194,7 @@ export function withEventLog(
 }
 
 function parseNetworks(text: string, known: string[]): string[] {
-  const networks = text
-    .split(',')
-    .map((network) => network.trim())
-    .filter((network) => network !== '')
+  const networks = partsOf(text)
   try {
     createAllowList(networks)
   } catch (error) {
