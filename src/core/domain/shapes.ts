@@ -3,6 +3,15 @@
 /** Whether a value has a certain shape. */
 export type Shape = (value: unknown) => boolean
 
+/** The value of a JSON text, of any shape; undefined if the text is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A text. */
 export const isText = (value: unknown): value is string => typeof value === 'string'
 

@@ -1,5 +1,5 @@
 import { PlainError } from '../domain/plain-error.ts'
-import { isCount, isHeight, isObject, isText, orNull } from '../domain/shapes.ts'
+import { isCount, isHeight, isObject, isText, orNull, parseJson } from '../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
 export const HEAD_NAME = 'head.json'
@@ -67,12 +67,7 @@ const isHead = isObject({
  * @throws {NewerLogError} for a head of a later version.
  */
 export function parseHead(text: string, log: string): LogHead | null {
-  let value: Record<string, unknown>
-  try {
-    value = Object(JSON.parse(text))
-  } catch {
-    return null
-  }
+  const value: Record<string, unknown> = Object(parseJson(text))
   const { version, chain, number, first, last, bytes, time, upgrade } = value
   if (typeof version === 'number' && version > HEAD_VERSION) {
     throw new NewerLogError(

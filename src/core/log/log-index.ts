@@ -1,4 +1,4 @@
-import { isCount, isMapOf, isObject } from '../domain/shapes.ts'
+import { isCount, isMapOf, isObject, parseJson } from '../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 import { parseSegmentName, segmentName, segmentsIn } from './segment-name.ts'
 
@@ -25,12 +25,7 @@ const isIndex = isObject({ version: (version) => version === INDEX_VERSION, segm
 
 /** The sizes of the sealed segments in an index, by name; null if it is none, or names anything else. */
 export function parseIndex(text: string): Map<string, number> | null {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return null
-  }
+  const value = parseJson(text)
   if (!isIndex(value)) return null
   const { segments } = value as { segments: Record<string, number> }
   const names = Object.keys(segments)

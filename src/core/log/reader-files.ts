@@ -1,4 +1,4 @@
-import { isHeight } from '../domain/shapes.ts'
+import { isHeight, parseJson } from '../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
 export const READERS_NAME = 'readers'
@@ -48,12 +48,8 @@ export function readReader(disk: LogDisk, folder: string, name: string): ReaderF
   const path = `${readersFolder(folder)}/${name}.json`
   const text = disk.readText(path)
   if (text === null && !mayExist(disk, path)) return null
-  let value: Record<string, unknown> = {}
-  try {
-    value = Object(JSON.parse(text ?? ''))
-  } catch {
-    // It is that of any reader.
-  }
+  // One that is no JSON is that of any reader.
+  const value: Record<string, unknown> = Object(parseJson(text ?? ''))
   return {
     name,
     height: heightOf(value.height),

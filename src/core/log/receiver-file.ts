@@ -9,6 +9,7 @@ import {
   isText,
   orNone,
   orNull,
+  parseJson,
 } from '../domain/shapes.ts'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 
@@ -90,12 +91,7 @@ export function readReceiverFile(disk: LogDisk, folder: string): ReceiverFile | 
 
 /** The state in a receiver's file; null if it is just being written, or is damaged. */
 export function parseReceiver(text: string): WrittenState | null {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return null
-  }
+  const value = parseJson(text)
   return isWritten(value) ? (value as WrittenState) : null
 }
 
