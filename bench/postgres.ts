@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { encodeCursor } from '#core/resources/cursor'
@@ -12,13 +12,18 @@ import {
 import { type Figure, figure, median } from './figures.ts'
 import { WORK } from './files.ts'
 import { largeLists } from './large-lists.ts'
+import { largeStore } from './large-store.ts'
 import { measureLoad } from './load.ts'
-import { ingest, MAIN, type ServerProcess, serveStore } from './processes.ts'
+import { ingest, MAIN, type ServerProcess, serveStore, startServer, usageOf } from './processes.ts'
 import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from './selects-before.ts'
+import { pageTargets } from './table-of-pages.ts'
+import { plainTargets, inTurns as timesInTurns } from './turns.ts'
 
 const run = promisify(execFile)
 const CONNECTIONS = 16
 const ROUNDS = 5
+const PLAIN_POINTS = 1_000_000
+const PLAIN_SERVER = join(import.meta.dirname, 'plain-postgres-server.ts')
 const TABLE = 'lyra.funding_period_data_points'
 
 /**
@@ -43,6 +48,7 @@ export async function measurePostgres(points: string): Promise<Figure[]> {
       }),
       ...(await measurePages(server, store)),
       ...(await measureLists(server)),
+      ...(await besidePlainServer(server)),
     ]
   } finally {
     server.remove()
@@ -149,6 +155,50 @@ async function measureLists(server: PostgresServer): Promise<Figure[]> {
   } finally {
     await service.stop()
   }
+}
+
+/** Cold pages beside a plain server on the same database, by processor time of the server and the database together. */
+async function besidePlainServer(server: PostgresServer): Promise<Figure[]> {
+  const store = `${server.url}?schema=large`
+  const source = await largeStore(PLAIN_POINTS)
+  await run(process.execPath, [MAIN, 'copy', '--from', source, '--to', store, '--log-level', 'warn'])
+  await psql(server, 'vacuum analyze')
+  const database = usageOf(
+    Number(readFileSync(join(server.folder, 'data/postmaster.pid'), 'utf8').split('\n')[0]),
+  )
+  const withDatabase = ({ base, processorSeconds }: ServerProcess) => ({
+    base,
+    processorSeconds: () => processorSeconds() + database.processorSeconds(),
+  })
+  const service = await serveStore(store)
+  const plain = await startServer(PLAIN_SERVER, [server.url])
+  const name = 'a plain server'
+  const figures: Figure[] = []
+  try {
+    for (const [first, connections] of [
+      [20, CONNECTIONS],
+      [100, CONNECTIONS],
+      [1000, CONNECTIONS],
+      [100, 1],
+    ] as const) {
+      const [ours, peer] = await timesInTurns(connections, [
+        { server: withDatabase(service), nextTarget: pageTargets(PLAIN_POINTS).anywhere(first) },
+        { server: withDatabase(plain), nextTarget: plainTargets(PLAIN_POINTS, first) },
+      ])
+      const what = `PostgreSQL, cold pages of ${first} points, connections: ${connections}`
+      figures.push(
+        figure(what, ours!.rate, 'requests/s', { limit: { name, value: peer!.rate } }),
+        figure(`processor time of ${what}`, ours!.micros, 'us', {
+          limit: { name, value: peer!.micros },
+          target: { most: 1.1 },
+        }),
+      )
+    }
+  } finally {
+    await plain.stop()
+    await service.stop()
+  }
+  return figures
 }
 
 type Compared = { name: string; nextTarget: () => string; select: string; schema: string; least: number }

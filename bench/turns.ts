@@ -17,8 +17,8 @@ const PLAIN_SERVER = join(import.meta.dirname, 'plain-server.ts')
 /** What a server gives over some connections: processor time of a request in microseconds, and requests a second. */
 type Measured = { micros: number; rate: number }
 
-/** Requests to a server. */
-type Load = { server: ServerProcess; nextTarget: () => string }
+/** Requests to a server, which may be several processes. */
+type Load = { server: Pick<ServerProcess, 'base' | 'processorSeconds'>; nextTarget: () => string }
 
 /**
  * Pages from memory beside bare node:http, and pages that one client reads one after another beside a plain server: by
@@ -68,7 +68,7 @@ async function sequentialFigures(service: ServerProcess, store: string): Promise
     for (const first of [20, 100]) {
       const [ours, peer] = await inTurns(1, [
         { server: service, nextTarget: pageTargets(POINTS).anywhere(first) },
-        { server: plain, nextTarget: plainTargets(first) },
+        { server: plain, nextTarget: plainTargets(POINTS, first) },
       ])
       const what = `cold pages one after another, first=${first}`
       figures.push(
@@ -85,9 +85,9 @@ async function sequentialFigures(service: ServerProcess, store: string): Promise
   return figures
 }
 
-/** Requests to the plain server for pages from anywhere. */
-function plainTargets(first: number): () => string {
-  const { first: start, last } = largeStoreTimes(POINTS)
+/** Requests to a plain server for pages from anywhere in a large store. */
+export function plainTargets(points: number, first: number): () => string {
+  const { first: start, last } = largeStoreTimes(points)
   const seconds = Number(last - start)
   return () => {
     const second = start + BigInt(Math.floor((0.02 + 0.98 * Math.random()) * seconds))
@@ -98,7 +98,7 @@ function plainTargets(first: number): () => string {
 const connectionsOf = (count: number) => (count === 1 ? 'one connection' : `${count} connections`)
 
 /** Measures several loads, each the median of some rounds in turns. */
-async function inTurns(connections: number, loads: readonly Load[]): Promise<Measured[]> {
+export async function inTurns(connections: number, loads: readonly Load[]): Promise<Measured[]> {
   const rounds: Measured[][] = loads.map(() => [])
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, { server, nextTarget }] of loads.entries()) {
