@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { findEventInput } from '#core/log/event-input'
+import { readEventFiles } from '#core/records/read-records'
 import { readCoverage } from '#core/store/queries/coverage'
 import { eventsOf, frame, marked, markedBlocks } from './fixtures/event-stream.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
+import { SILENT } from './fixtures/service.ts'
 import { readFrom, temporaryFolder } from './fixtures/stores.ts'
 import { writeBlocks, writerOf } from './fixtures/written-log.ts'
 
@@ -51,6 +53,29 @@ describe('An event log that is ingested as a folder', () => {
     const store = join(temporaryFolder(t), 'lyra.db')
     await runWell(t, `ingest ${folder} --store ${store}`)
     assert.equal(await lastOf(store), 20n)
+  })
+
+  test('gives the segment that was open at first as far as it went then, although it was sealed before its turn', async (t) => {
+    const folder = join(temporaryFolder(t), 'log')
+    mkdirSync(folder)
+    const writer = await writerOf(folder)
+    const add = async (from: number, last: number) => {
+      for (const event of eventsOf(markedBlocks(from, last))) writer.take(event)
+      writer.write()
+      await writer.settled()
+    }
+    await add(1, 10)
+    const { files } = findEventInput([folder])
+    assert.match(files[0]!.path, /\.open$/)
+    await add(11, 12)
+    // A jump begins another segment.
+    await add(30, 31)
+    await writer.close()
+    assert.ok(readdirSync(folder).includes('0000000001-1-12.bevt'))
+    let records = 0
+    const read = { bytesRead: 0, cutOff: [], sequenceBreaks: 0 }
+    await readEventFiles(files, read, { sink: () => records++, logger: SILENT, onChunk: () => {} })
+    assert.equal(records, eventsOf(markedBlocks(1, 10)).length)
   })
 
   test('without a head, and any other folder, is a folder of event files', async (t) => {

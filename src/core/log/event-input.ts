@@ -10,7 +10,7 @@ import { HEAD_NAME, readHead } from './log-head.ts'
 import { INDEX_NAME } from './log-index.ts'
 import { READERS_NAME } from './reader-files.ts'
 import { RECEIVER_NAME } from './receiver-file.ts'
-import { segmentName, segmentsIn } from './segment-name.ts'
+import { type SegmentName, segmentName, segmentsIn } from './segment-name.ts'
 
 /** Names in the folder of an event log besides those of its segments. */
 const OWN_NAMES = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME, READERS_NAME, '.lock']
@@ -33,12 +33,25 @@ function contentsOfLog(folder: string, names: readonly string[]): FolderContents
   if (head === null) return null
   const open = segments.filter(({ kind }) => kind === 'open')
   const files = open.flatMap((segment): EventPath[] => {
-    const path = join(folder, segmentName(segment))
-    // A head of a later segment says that this one was whole on disk; only its new name was lost.
-    if (segment.number < head.number) return [{ path, bytes: NODE_DISK.stat(path)?.bytes ?? null }]
-    const isCommitted = segment.number === head.number && head.bytes > 0
-    return isCommitted ? [{ path, bytes: head.bytes, isGrowing: true }] : []
+    // A head of a later segment says that this one was whole on disk; its new name was lost, or came since the names were read.
+    if (segment.number < head.number) {
+      const path = presentPath(folder, segment)
+      return [{ path, bytes: NODE_DISK.stat(path)?.bytes ?? null }]
+    }
+    if (segment.number !== head.number || head.bytes === 0) return []
+    const growing = { presentPath: () => presentPath(folder, segment) }
+    return [{ path: join(folder, segmentName(segment)), bytes: head.bytes, growing }]
   })
   const openNames = open.map(segmentName)
   return { files, isOwn: (name) => OWN_NAMES.includes(name) || openNames.includes(name) }
+}
+
+/** The file of a segment that was open when the names were read: it gets another name when it is sealed. */
+function presentPath(folder: string, { number, first }: SegmentName): string {
+  const path = join(folder, segmentName({ kind: 'open', number, first }))
+  if (NODE_DISK.stat(path) !== null) return path
+  const sealed = segmentsIn(NODE_DISK.list(folder)).find(
+    (segment) => segment.number === number && segment.first === first,
+  )
+  return sealed === undefined ? path : join(folder, segmentName(sealed))
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { createEnvelope, readEnvelope } from '../events/bus-event.ts'
 import { readEventFile } from './event-file.ts'
-import type { EventPath } from './event-paths.ts'
+import { type EventPath, presentPathOf } from './event-paths.ts'
 import { RECORD_HEADER_BYTES, RecordFramer } from './record-framer.ts'
 
 /** Bytes read at a time to find a file's first event. */
@@ -31,10 +31,11 @@ export async function orderEventFiles(
     sortable = []
   }
   for (const file of files) {
-    if (isReadOnce(file.path)) {
+    const path = presentPathOf(file)
+    if (isReadOnce(path)) {
       sortAndAdd()
       ordered.push(file)
-    } else sortable.push({ file, start: await readStart(file.path, signal) })
+    } else sortable.push({ file, start: await readStart(path, signal) })
   }
   sortAndAdd()
   return ordered

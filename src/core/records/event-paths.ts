@@ -9,8 +9,16 @@ export type EventPath = {
   path: string
   /** Bytes as stored; null if unknown (standard input, pipes). */
   bytes: number | null
-  /** Whether only these bytes are read, since another process is still writing those after them. */
-  isGrowing?: true
+  /**
+   * For a file that another process is still writing: only `bytes` of it are read. It may have another name once its turn
+   * comes.
+   */
+  growing?: { presentPath(): string }
+}
+
+/** Where a file is now. */
+export function presentPathOf({ path, growing }: EventPath): string {
+  return growing?.presentPath() ?? path
 }
 
 /**

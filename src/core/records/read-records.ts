@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ReadProgress } from './event-file.ts'
 import { orderEventFiles } from './event-order.ts'
-import { type EventPath, EventPathError, explainPathError } from './event-paths.ts'
+import { type EventPath, EventPathError, explainPathError, presentPathOf } from './event-paths.ts'
 import { CompressionError } from './gunzip.ts'
 import { readAhead } from './read-ahead.ts'
 import { RecordFramer, type RecordSink } from './record-framer.ts'
@@ -46,10 +46,10 @@ type SourceEnd = {
  */
 async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
   const { file, progress, logger, signal, onChunk } = options
-  const { path } = file
+  const path = presentPathOf(file)
   logger.debug(`${path}: reading`)
   const framer = new RecordFramer(path, options.sink)
-  let left = file.isGrowing === true && file.bytes !== null ? file.bytes : Number.POSITIVE_INFINITY
+  let left = file.growing !== undefined && file.bytes !== null ? file.bytes : Number.POSITIVE_INFINITY
   try {
     for await (const chunk of readAhead(path, progress, signal)) {
       const end = Math.min(chunk.length, left)
