@@ -1,8 +1,8 @@
-import { type FSWatcher, watch } from 'node:fs'
 import { type LogDisk, NODE_DISK } from '../log-disk.ts'
 import { HEAD_NAME, isHeadUnreadable, type LogHead, readHead } from '../log-head.ts'
 import { type ReceiverFile, readReceiverFile } from '../receiver-file.ts'
 import { segmentName, segmentsIn } from '../segment-name.ts'
+import { FolderWatch } from './folder-watch.ts'
 import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
 
 /** How often the names in the folder are read again, although the head has not changed, in milliseconds. */
@@ -18,6 +18,7 @@ export class FolderSource implements LogSource {
   /** The file of the segment that the head named when the names were read; null if it named none that was there. */
   #listedOpen: string | null = null
   #receiver: ReceiverFile | null = null
+  #watching: FolderWatch | null = null
 
   constructor(folder: string, disk: LogDisk = NODE_DISK) {
     this.name = folder
@@ -30,6 +31,7 @@ export class FolderSource implements LogSource {
 
   /** @throws {NewerLogError} when the head is of a later version. */
   look(): LogContents {
+    this.#watching?.begin()
     const before = this.#contents
     const head = readHead(this.#disk, this.name)
     const isSame = printOf(head) === printOf(before.head)
@@ -57,17 +59,8 @@ export class FolderSource implements LogSource {
   }
 
   watch(onChange: () => void): () => void {
-    let watcher: FSWatcher | null = null
-    try {
-      // The folder, not the head: each head is another file.
-      watcher = watch(this.name, { persistent: false }, (_, name) => {
-        if (name === null || name === HEAD_NAME) onChange()
-      })
-      watcher.on('error', () => {})
-    } catch {
-      // Readers look each second, too.
-    }
-    return () => watcher?.close()
+    this.#watching = new FolderWatch(this.name, onChange)
+    return () => this.#watching?.stop()
   }
 
   /** Reads the names again. What was listed before stays while that is impossible. */
