@@ -24,6 +24,11 @@ export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
   return one.number === other.number && one.first === other.first
 }
 
+/** Whether a segment is still there, and its log can be read. */
+export function isReadable(segment: LogSegment): boolean {
+  return segment.log.fault === null && segment.log.current(segment) !== null
+}
+
 /** How far a segment was read: everything before an offset, in bytes. */
 export type SegmentOffset = { segment: LogSegment; offset: number }
 
@@ -39,6 +44,8 @@ export class FollowedLog {
   #sealedByNumber = new Map<number, LogSegment>()
   #active: LogSegment | null = null
   #restarts = 0
+  /** The last head that there was. */
+  #lastHead: LogHead | null = null
 
   constructor(source: LogSource) {
     this.#source = source
@@ -101,9 +108,11 @@ export class FollowedLog {
   refresh(): void {
     const contents = this.#source.look()
     if (contents === this.#contents) return
-    const { head, files } = contents
-    const isOther = hasGoneBack(this.head, head)
+    const { head, files, fault } = contents
+    // Without a head, a log was deleted, unless it cannot be read.
+    const isOther = head === null ? this.head !== null && fault === null : this.#hasGoneBack(head)
     if (isOther) this.#restarts++
+    if (head !== null) this.#lastHead = head
     if (isOther || files !== this.#contents.files) this.#takeSealed(files)
     this.#active = head === null ? null : this.#activeOf(head, files)
     this.#contents = contents
@@ -128,6 +137,14 @@ export class FollowedLog {
   /** Calls back when the log may have changed, as {@link LogSource}. */
   watch(onChange: () => void): () => void {
     return this.#source.watch(onChange)
+  }
+
+  /** Whether a head is that of an earlier state of the log than the last one, or of another log. */
+  #hasGoneBack(head: LogHead): boolean {
+    const last = this.#lastHead
+    if (last === null) return false
+    if (head.number !== last.number) return head.number < last.number
+    return head.bytes < last.bytes || (last.first !== null && head.first !== last.first)
   }
 
   #takeSealed(files: readonly SegmentFile[]): void {
@@ -161,11 +178,4 @@ function areSame(some: readonly LogSegment[], others: readonly LogSegment[]): bo
     const other = others[index]!
     return name === other.name && bytes === other.bytes && restarts === other.restarts
   })
-}
-
-/** Whether a head is that of an earlier state of the log than the one before it, or of another log. */
-function hasGoneBack(before: LogHead | null, now: LogHead | null): boolean {
-  if (before === null || now === null) return false
-  if (now.number !== before.number) return now.number < before.number
-  return now.bytes < before.bytes || (before.first !== null && now.first !== before.first)
 }

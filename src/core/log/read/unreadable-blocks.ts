@@ -1,11 +1,11 @@
 import { firstIndexWhere } from '../../domain/binary-search.ts'
-import type { FollowedLog, LogSegment } from './followed-log.ts'
+import { type FollowedLog, isSameSegment, type LogSegment } from './followed-log.ts'
 
 /** Blocks that a segment should have by its name, from one height to another (null: to its end), and why they cannot be read. */
 export type Unreadable = { from: bigint; to: bigint | null; reason: string }
 
-/** What is known of a segment: ascending, without overlap. A log that was deleted begins again with the same numbers. */
-type OfSegment = { first: bigint; ranges: Unreadable[] }
+/** What is known of a segment: ascending, without overlap. */
+type OfSegment = { segment: LogSegment; ranges: Unreadable[] }
 
 /** Remembers which blocks of segments turned out not to be readable: they are taken from others, or are missing. */
 export class UnreadableBlocks {
@@ -42,15 +42,17 @@ export class UnreadableBlocks {
     this.#known.clear()
   }
 
-  #rangesOf({ log, number, first }: LogSegment): Unreadable[] | null {
-    const ofSegment = this.#known.get(log)?.get(number)
-    return ofSegment?.first === first ? ofSegment.ranges : null
+  /** A log that was deleted begins again with the same numbers, of other segments. */
+  #rangesOf(segment: LogSegment): Unreadable[] | null {
+    const known = this.#known.get(segment.log)?.get(segment.number)
+    return known !== undefined && isSameSegment(known.segment, segment) ? known.ranges : null
   }
 
-  #addSegment({ log, number, first }: LogSegment): Unreadable[] {
+  #addSegment(segment: LogSegment): Unreadable[] {
+    const { log, number } = segment
     const ranges: Unreadable[] = []
     const ofLog = this.#known.get(log) ?? new Map<number, OfSegment>()
-    this.#known.set(log, ofLog.set(number, { first, ranges }))
+    this.#known.set(log, ofLog.set(number, { segment, ranges }))
     return ranges
   }
 }
