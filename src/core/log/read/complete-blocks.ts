@@ -2,7 +2,8 @@ import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import { isDamage } from '../../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
-import { isSameSegment, type LogSegment, type SegmentOffset } from './followed-log.ts'
+import { isReadable, isSameSegment, type LogSegment, type SegmentOffset } from './followed-log.ts'
+import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
 
@@ -19,13 +20,11 @@ export type CompleteBlock = {
   end: SegmentOffset
 }
 
-/**
- * Reads blocks of event logs that are complete, one after the other, by height. Before each piece of a segment the one to
- * read from is chosen anew: a better one may be there by now.
- */
+/** Reads blocks of event logs that are complete, one after the other, by height. */
 export class CompleteBlocks {
   readonly #reader: LogReader
   #reading: SegmentBlocks | null = null
+  readonly #lag = new Lag()
 
   constructor(reader: LogReader) {
     this.#reader = reader
@@ -59,16 +58,32 @@ export class CompleteBlocks {
 
   /** Reads more of the segment that has a height; false if there is nothing more, or not yet. */
   async #readOn(height: bigint, isOtherPart: boolean): Promise<boolean> {
-    const segment = this.#reader.segments.find(height, { wantsWhole: true })
-    if (segment !== null && this.#reading?.isOf(segment) !== true)
-      this.#reading = new SegmentBlocks(segment, height)
+    if (this.#reading?.mayHave(height) !== true) this.#turnToSegmentOf(height)
     const reading = this.#reading
     if (reading === null) return false
     if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
+    const segment = this.#find(height)
+    if (segment === null) return false
+    if (!reading.isOf(segment)) {
+      if (!reading.isAtEnd && !this.#lag.isLong(height)) return false
+      this.#turnToSegmentOf(height)
+      return true
+    }
     // The other part of block 1 need not be there.
-    if (!reading.isAtEnd || segment === null || isOtherPart) return false
+    if (!reading.isAtEnd || isOtherPart) return false
     this.#noteMissing(reading, height, height)
     return true
+  }
+
+  #find(height: bigint): LogSegment | null {
+    return this.#reader.segments.find(height, { wantsWhole: true })
+  }
+
+  /** Begins the segment that a height is to be read from, unless that is being read. */
+  #turnToSegmentOf(height: bigint): void {
+    const segment = this.#find(height)
+    if (segment !== null && this.#reading?.isOf(segment) !== true)
+      this.#reading = new SegmentBlocks(segment, height)
   }
 
   /** Returns whether there was more, or blocks of it are left. */
@@ -131,6 +146,12 @@ class SegmentBlocks {
 
   isOf(segment: LogSegment): boolean {
     return isSameSegment(this.segment, segment)
+  }
+
+  /** Whether it is still there, can be read, and may have a block by its name. */
+  mayHave(height: bigint): boolean {
+    const { first, last, kind } = this.segment.log.current(this.segment) ?? this.segment
+    return isReadable(this.segment) && first <= height && (kind === 'active' || height <= last)
   }
 
   /** Whether nothing follows what was read. */

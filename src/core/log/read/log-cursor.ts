@@ -1,6 +1,7 @@
 import type { RecordSink } from '../../records/record-framer.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
-import { isSameSegment, type LogSegment } from './followed-log.ts'
+import { isReadable, isSameSegment, type LogSegment } from './followed-log.ts'
+import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
 
@@ -8,8 +9,8 @@ import { framesOf } from './read-segment.ts'
 export type SegmentReading = { segment: LogSegment; frames: SegmentFrames }
 
 /**
- * Reads event logs on, from segment to segment: to read a block, it takes the newest segment that has it, reads that to its
- * end, and looks again. A block that no log has is passed over once a later one is there.
+ * Reads event logs on, from segment to segment: to read a block, it takes the segment that {@link SegmentChoice} names, reads that
+ * to its end, and looks again. A block that no log has is passed over once a later one is there.
  */
 export class LogCursor {
   readonly #reader: LogReader
@@ -20,6 +21,7 @@ export class LogCursor {
    * {@link leave}, since of a segment that was left a block may be needed again.
    */
   #ended: LogSegment | null = null
+  readonly #lag = new Lag()
 
   /** @param sinkOf gives what receives the frames of a segment */
   constructor(reader: LogReader, sinkOf: (segment: LogSegment) => RecordSink) {
@@ -33,8 +35,8 @@ export class LogCursor {
   }
 
   /**
-   * Reads the next bytes that may contain a block, and returns the segment, for {@link SegmentFrames.handOn} of its frames;
-   * null if there are none yet.
+   * Reads the next bytes that may contain a block, and returns the segment; null if there are none yet. Before the next call,
+   * its frames must be handed on ({@link SegmentFrames.handOn}).
    */
   async read(needed: bigint): Promise<SegmentReading | null> {
     for (;;) {
@@ -62,6 +64,8 @@ export class LogCursor {
   #goesOnElsewhere(needed: bigint, segment: LogSegment): boolean {
     const other = this.#find(needed)
     if (other === null || isSameSegment(other, segment)) return false
+    const isAhead = other.log !== segment.log && other.first <= needed
+    if (isAhead && isReadable(segment) && !this.#lag.isLong(needed)) return false
     this.#reading = this.#begin(other)
     return true
   }

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { NODE_DISK } from '#core/log/log-disk'
+import { CompleteBlocks } from '#core/log/read/complete-blocks'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
+import { LogReader } from '#core/log/read/log-reader'
+import { LogBlocks } from '#service/live/commit/log-blocks'
+import { eventsOf, marked, markedBlocks } from './fixtures/event-stream.ts'
+import { SILENT } from './fixtures/service.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+import { writeBlocks, writerOf } from './fixtures/written-log.ts'
+
+const folderOf = (t: TestContext) => join(temporaryFolder(t), 'log')
+
+const followedIn = (folder: string) => new FollowedLog(new FolderSource(folder))
+
+/** What a store gets of some logs. */
+function storedFrom(reader: LogReader): { heights: number[]; readOn(): Promise<void> } {
+  const heights: number[] = []
+  const reading = new LogBlocks(
+    reader,
+    { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
+    { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
+  )
+  return {
+    heights,
+    readOn: async () => {
+      while (await reading.readOn());
+    },
+  }
+}
+
+/** What a forwarder gets of some logs. */
+function forwardedFrom(reader: LogReader): { heights: number[]; readOn(): Promise<void> } {
+  const heights: number[] = []
+  const blocks = new CompleteBlocks(reader)
+  return {
+    heights,
+    readOn: async () => {
+      for (;;) {
+        const block = await blocks.next(BigInt(heights.length + 1))
+        if (block === null) return
+        heights.push(Number(block.height))
+      }
+    },
+  }
+}
+
+const to = (last: number) => Array.from({ length: last }, (_, index) => index + 1)
+
+for (const [name, from] of [
+  ['store', storedFrom],
+  ['forwarder', forwardedFrom],
+] as const) {
+  describe(`A ${name} of two logs`, () => {
+    /** Two logs that are being written, with blocks 1 to 20, and how many bytes are read of them. */
+    async function twoLogs(t: TestContext) {
+      let bytesRead = 0
+      const disk = {
+        ...NODE_DISK,
+        read: async (path: string, offset: number, length: number) => {
+          const bytes = await NODE_DISK.read(path, offset, length)
+          bytesRead += bytes.length
+          return bytes
+        },
+      }
+      const folders = [folderOf(t), folderOf(t)]
+      for (const folder of folders) mkdirSync(folder)
+      const writers = await Promise.all(folders.map((folder) => writerOf(folder)))
+      const add = async (which: number, from: number, last = from) => {
+        const writer = writers[which]!
+        for (const event of eventsOf(markedBlocks(from, last))) writer.take(event)
+        writer.write()
+        await writer.settled()
+      }
+      for (const which of [0, 1]) await add(which, 1, 20)
+      const reader = new LogReader(folders.map((folder) => new FollowedLog(new FolderSource(folder, disk))))
+      t.after(() => reader.close())
+      return { folders, reader, add, bytesRead: () => bytesRead }
+    }
+
+    test('reads one of them on, whichever is ahead by a moment', async (t) => {
+      const { reader, add, bytesRead } = await twoLogs(t)
+      const reading = from(reader)
+      await reading.readOn()
+      const before = bytesRead()
+      for (let height = 21; height <= 60; height++) {
+        const first = height % 2
+        await add(first, height)
+        reader.refresh()
+        await reading.readOn()
+        await add(1 - first, height)
+        reader.refresh()
+        await reading.readOn()
+      }
+      assert.deepEqual(reading.heights, to(60))
+      // 40 blocks: twice as many as before.
+      assert.ok(bytesRead() - before < 4 * before, `${bytesRead()} bytes are read, and ${before} at first`)
+    })
+
+    test('turns to the other one once that has been ahead for a second', async (t) => {
+      const { reader, add } = await twoLogs(t)
+      const reading = from(reader)
+      await reading.readOn()
+      // One of them goes no further; which one was read is not known.
+      await add(0, 21, 23)
+      await until(async () => {
+        reader.refresh()
+        await reading.readOn()
+        return reading.heights.length === 23
+      }, 'the blocks of the first')
+      await add(1, 21, 25)
+      await until(async () => {
+        reader.refresh()
+        await reading.readOn()
+        return reading.heights.length === 25
+      }, 'the blocks of the second')
+      assert.deepEqual(reading.heights, to(25))
+    })
+
+    test('turns to the other one at once if the one that is read is gone', async (t) => {
+      const { folders, reader, add } = await twoLogs(t)
+      const reading = from(reader)
+      await reading.readOn()
+      for (const which of [0, 1]) await add(which, 21)
+      // Which one was read is not known.
+      for (const which of [1, 0]) {
+        renameSync(folders[which]!, `${folders[which]}-away`)
+        reader.refresh()
+        await reading.readOn()
+        renameSync(`${folders[which]}-away`, folders[which]!)
+        reader.refresh()
+        assert.deepEqual(reading.heights, to(21))
+      }
+    })
+  })
+}
+
+describe('A log that is followed', () => {
+  test('and is deleted is another one once it is written anew, also if nobody looked meanwhile', async (t) => {
+    for (const looks of [true, false]) {
+      const folder = folderOf(t)
+      await writeBlocks(folder, [1, 20])
+      const log = followedIn(folder)
+      log.refresh()
+      const before = log.segments[0]!
+      rmSync(folder, { recursive: true })
+      if (looks) log.refresh()
+      await writeBlocks(folder, [1, 5])
+      log.refresh()
+      const after = log.segments[0]!
+      assert.ok(after.restarts > before.restarts, `looked meanwhile: ${looks}`)
+      assert.equal(log.current(before), null)
+    }
+  })
+
+  test('and is deleted, or has lost its head, begins again: blocks are found, wherever they were damaged before', async (t) => {
+    const folder = folderOf(t)
+    await writeBlocks(folder, [1, 20])
+    const reader = new LogReader([followedIn(folder)])
+    t.after(() => reader.close())
+    reader.segments.cannotRead(reader.segments.find(1n)!, { from: 1n, to: null, reason: 'damaged' })
+    assert.equal(reader.segments.find(7n), null)
+    rmSync(folder, { recursive: true })
+    reader.refresh()
+    await writeBlocks(folder, [1, 30])
+    reader.refresh()
+    assert.equal(reader.segments.find(7n)?.first, 1n)
+  })
+
+  test('tells of changes at once, also if its folder is made after it was first looked at, and if it is made anew', async (t) => {
+    const folder = folderOf(t)
+    const reader = new LogReader([followedIn(folder)])
+    t.after(() => reader.close())
+    const stop = new AbortController()
+    const heights = () => reader.segments.highest()
+    for (const round of [1, 2]) {
+      mkdirSync(folder)
+      const writer = await writerOf(folder)
+      await reader.untilChange(stop.signal)
+      await reader.untilChange(stop.signal)
+      const startedAt = performance.now()
+      let slowest = 0
+      for (let height = 1; height <= 5; height++) {
+        for (const event of eventsOf([marked(height)])) writer.take(event)
+        writer.write()
+        const writtenAt = performance.now()
+        while (heights() !== BigInt(height)) await reader.untilChange(stop.signal)
+        slowest = Math.max(slowest, performance.now() - writtenAt)
+      }
+      const took = performance.now() - startedAt
+      // Without a watch, each takes up to a second.
+      assert.ok(took < 2_000, `round ${round}: ${took} ms, the slowest ${slowest}`)
+      await writer.close()
+      rmSync(folder, { recursive: true })
+      await reader.untilChange(stop.signal)
+    }
+  })
+})
