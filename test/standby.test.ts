@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { StoreAwayError } from '#core/store/errors'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfStore } from '#tools/status/status'
 import { dial } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
-import { frame } from './fixtures/event-stream.ts'
+import { fileOf, frame, markedBlocks } from './fixtures/event-stream.ts'
+import { follow } from './fixtures/follow-logs.ts'
 import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
@@ -24,6 +26,7 @@ import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { describeOn, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
+import { writeBlocks } from './fixtures/written-log.ts'
 
 const blocks = await blocksOf(SAMPLE)
 
@@ -111,4 +114,29 @@ describeOn(STORE_KINDS, 'a service with a core, and one without', (kind) => {
     await stop(service)
     await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
   })
+})
+
+test('a standby is ready again once its store is, although another process stays the writer', async (t) => {
+  const log = join(temporaryFolder(t), 'log')
+  await writeBlocks(log, [1, 20])
+  let isAway = true
+  const { store, state, height } = await follow(t, [log], null, (real) => ({
+    ...real,
+    openWriter: async (options) => {
+      if (isAway && options?.isImpatient !== true) throw new StoreAwayError('the server is away')
+      return real.openWriter(options)
+    },
+  }))
+  await until(() => `${state()?.failures}` === 'the server is away', 'a failure')
+  const file = join(temporaryFolder(t), 'some.evts')
+  writeFileSync(file, fileOf(...markedBlocks(1, 10)))
+  await runWell(t, `ingest ${file} --store ${store}`)
+  const other = await openStore(store).openWriter()
+  t.after(() => other.close())
+  isAway = false
+  await until(
+    () => state().otherWriterSince !== null && state().failures.length === 0,
+    'a standby without a failure',
+  )
+  assert.equal(await height(), 10)
 })

@@ -1,11 +1,13 @@
 // What keeps the committer from committing, and what an operator can do about it.
 import type { Logger } from 'pino'
 import { ChainError, GapError } from '#core/blocks/block'
+import type { Coverage } from '#core/domain/coverage'
 import type { LogReader } from '#core/log/read/log-reader'
 import { ReportedFault } from '#core/log/reported-fault'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
 import { SeveralChainsError } from '../one-chain.ts'
+import { LogReadError } from './log-blocks.ts'
 
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */
@@ -22,6 +24,8 @@ export class CommitFailure {
   readonly #options: CommitFailureOptions
   readonly #report: ReportedFault
   #message: string | null = null
+  /** The error that is the failure; null if it is only a message, or there is none. */
+  #error: Error | null = null
 
   constructor(options: CommitFailureOptions) {
     this.#options = options
@@ -42,11 +46,13 @@ export class CommitFailure {
       const { cause } = thrown as Error
       const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
       const isExpected = error instanceof StoreError || error instanceof EventStreamError
-      if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError))
+      if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError)) {
         this.set(
           `${error.message}${this.#remedyOf(error)}`,
           error instanceof SeveralChainsError ? error.withFolders : undefined,
         )
+        this.#error = error
+      }
       throw error
     }
   }
@@ -55,6 +61,7 @@ export class CommitFailure {
   set(message: string, logged = message): void {
     this.#report.report(`live ingestion: ${logged}`)
     this.#message = message
+    this.#error = null
     this.#options.onChange()
   }
 
@@ -63,7 +70,17 @@ export class CommitFailure {
     if (this.#message === null) return
     this.#report.over('live ingestion: resumed')
     this.#message = null
+    this.#error = null
     this.#options.onChange()
+  }
+
+  /**
+   * Another process writes to the store, which can be read: a fault of the store is over, and so is a gap that the other one has
+   * passed. This one would clear them with its next commit, for which it may wait for days.
+   */
+  otherHasWritten({ height }: Coverage): void {
+    const error = this.#error
+    if (error instanceof GapError ? height >= error.from : isOfStore(error)) this.clear()
   }
 
   /** What an operator can do about events that cannot be ingested, added to the error's message. */
@@ -77,4 +94,9 @@ export class CommitFailure {
       return '. The event log has events of that chain: give each chain its own --event-log, or --follow a log of this one'
     return ''
   }
+}
+
+function isOfStore(error: Error | null): boolean {
+  const isOfLogs = error instanceof LogReadError || error instanceof SeveralChainsError
+  return error instanceof StoreError && !isOfLogs
 }

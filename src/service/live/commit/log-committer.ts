@@ -232,7 +232,9 @@ export class LogCommitter {
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       const stored = await readStore(this.#options.store, readCoverage).catch(() => null)
-      if (stored !== null && !signal.aborted) this.#noteStored(stored)
+      if (stored === null || signal.aborted) continue
+      this.#noteStored(stored)
+      this.#failure.otherHasWritten(stored)
     }
   }
 
