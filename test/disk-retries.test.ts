@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type LogDisk, NODE_DISK } from '#core/log/log-disk'
+import { type LogDisk, NODE_DISK } from '#core/log/files/log-disk'
 import { DiskRetries } from '#core/log/write/disk-retries'
 import { SILENT } from './fixtures/service.ts'
 

@@ -5,12 +5,12 @@ import {
   type FolderContents,
   findEventFiles,
 } from '../records/event-paths.ts'
-import { NODE_DISK } from './log-disk.ts'
-import { HEAD_NAME, readHead } from './log-head.ts'
-import { INDEX_NAME } from './log-index.ts'
-import { READERS_NAME } from './reader-files.ts'
-import { RECEIVER_NAME } from './receiver-file.ts'
-import { type SegmentName, segmentName, segmentsIn } from './segment-name.ts'
+import { NODE_DISK } from './files/log-disk.ts'
+import { HEAD_NAME, readHead } from './files/log-head.ts'
+import { INDEX_NAME } from './files/log-index.ts'
+import { READERS_NAME } from './files/reader-files.ts'
+import { RECEIVER_NAME } from './files/receiver-file.ts'
+import { type SegmentName, segmentName, segmentsIn } from './files/segment-name.ts'
 
 /** Names in the folder of an event log besides those of its segments. */
 const OWN_NAMES = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME, READERS_NAME, '.lock']

@@ -1,6 +1,6 @@
-import type { LogDisk } from './log-disk.ts'
-import { readersFolder, readReaders } from './reader-files.ts'
-import { segmentName, segmentsIn } from './segment-name.ts'
+import type { LogDisk } from './files/log-disk.ts'
+import { readersFolder, readReaders } from './files/reader-files.ts'
+import { segmentName, segmentsIn } from './files/segment-name.ts'
 
 /** How much of a log is kept although no reader needs it. */
 export type LogRetention = { bytes: number } | { milliseconds: number } | 'all'

@@ -1,5 +1,5 @@
 import { describeDuration } from '#core/domain/duration'
-import type { UpgradeState } from '#core/log/receiver-file'
+import type { UpgradeState } from '#core/log/files/receiver-file'
 import { StoreDamagedError, StoreOutdatedError } from '#core/store/errors'
 import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'

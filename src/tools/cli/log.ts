@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { NODE_DISK } from '#core/log/log-disk'
-import { readReaders, removeReader } from '#core/log/reader-files'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { readReaders, removeReader } from '#core/log/files/reader-files'
 import { explainPathError } from '#core/records/event-paths'
 import { eventLogOption, eventLogPath } from './event-log-options.ts'
 import { InvalidSettingError } from './options.ts'

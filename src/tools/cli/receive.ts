@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { isLogFault } from '#core/log/log-folder'
+import { isLogFault } from '#core/log/files/log-folder'
 import type { LogRetention } from '#core/log/retention'
 import { LogReceiver } from '#service/live/receive/receiver'
 import { serveReceiverMetrics } from '#service/live/state/receiver-metrics'

@@ -1,9 +1,9 @@
-import { NODE_DISK } from '#core/log/log-disk'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { type ReaderFile, readReaders } from '#core/log/files/reader-files'
+import { isSilent } from '#core/log/files/receiver-file'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { isLogUrl } from '#core/log/read/log-url'
-import { type ReaderFile, readReaders } from '#core/log/reader-files'
-import { isSilent } from '#core/log/receiver-file'
 import { explainPathError } from '#core/records/event-paths'
 import { ServiceError } from './ask-service.ts'
 

@@ -1,7 +1,7 @@
-import { type LogDisk, NODE_DISK } from '../log-disk.ts'
-import { HEAD_NAME, isHeadUnreadable, type LogHead, readHead } from '../log-head.ts'
-import { type ReceiverFile, readReceiverFile } from '../receiver-file.ts'
-import { segmentName, segmentsIn } from '../segment-name.ts'
+import { type LogDisk, NODE_DISK } from '../files/log-disk.ts'
+import { HEAD_NAME, isHeadUnreadable, type LogHead, readHead } from '../files/log-head.ts'
+import { type ReceiverFile, readReceiverFile } from '../files/receiver-file.ts'
+import { segmentName, segmentsIn } from '../files/segment-name.ts'
 import { FolderWatch } from './folder-watch.ts'
 import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
 

@@ -1,5 +1,5 @@
-import type { LogHead } from '../log-head.ts'
-import type { ReceiverFile } from '../receiver-file.ts'
+import type { LogHead } from '../files/log-head.ts'
+import type { ReceiverFile } from '../files/receiver-file.ts'
 import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
 
 /** A segment of a log, as far as it may be read. */

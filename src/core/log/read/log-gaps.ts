@@ -1,4 +1,4 @@
-import { isSilent } from '../receiver-file.ts'
+import { isSilent } from '../files/receiver-file.ts'
 import type { FollowedLog } from './followed-log.ts'
 import type { ChoiceOptions, SegmentChoice } from './segment-choice.ts'
 

@@ -1,6 +1,6 @@
-import type { LogHead } from '../log-head.ts'
-import type { ReceiverFile } from '../receiver-file.ts'
-import type { SegmentName } from '../segment-name.ts'
+import type { LogHead } from '../files/log-head.ts'
+import type { ReceiverFile } from '../files/receiver-file.ts'
+import type { SegmentName } from '../files/segment-name.ts'
 
 /** The file of a segment. */
 export type SegmentFile = { segment: SegmentName; name: string; bytes: number }

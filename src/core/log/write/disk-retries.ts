@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { LogDisk } from '../log-disk.ts'
-import { ReportedFault } from '../reported-fault.ts'
+import { ReportedFault } from '../../domain/reported-fault.ts'
+import type { LogDisk } from '../files/log-disk.ts'
 
 /** Errors of a disk that may pass: it is full, or fails for a while. */
 const PASSING_FAULTS = ['ENOSPC', 'EDQUOT', 'EIO']

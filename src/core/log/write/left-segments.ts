@@ -1,10 +1,10 @@
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import { isDamage } from '../../records/record-position.ts'
 import { type EventCheck, type LoggedBlock, RefusedEventError } from '../event-check.ts'
-import type { LogDisk } from '../log-disk.ts'
-import type { LogHead } from '../log-head.ts'
+import type { LogDisk } from '../files/log-disk.ts'
+import type { LogHead } from '../files/log-head.ts'
+import { type OpenName, segmentName, segmentsIn } from '../files/segment-name.ts'
 import { PIECE_BYTES, SegmentFrames } from '../segment-frames.ts'
-import { type OpenName, segmentName, segmentsIn } from '../segment-name.ts'
 import { OpenSegment, type SegmentLength } from './open-segment.ts'
 
 type LeftLog = {

@@ -1,8 +1,8 @@
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import type { LoggedBlock } from '../event-check.ts'
-import type { LogDisk, LogFile } from '../log-disk.ts'
+import type { LogDisk, LogFile } from '../files/log-disk.ts'
+import { segmentName } from '../files/segment-name.ts'
 import { PIECE_BYTES } from '../segment-frames.ts'
-import { segmentName } from '../segment-name.ts'
 
 /** A part of a segment, from its beginning on. */
 export type SegmentLength = { bytes: number; records: number }

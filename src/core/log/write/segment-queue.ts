@@ -1,7 +1,7 @@
 import type { EventCheck, LoggedBlock } from '../event-check.ts'
-import type { LogDisk } from '../log-disk.ts'
-import { type LogHead, type PendingUpgrade, writeHead } from '../log-head.ts'
-import { writeIndex } from '../log-index.ts'
+import type { LogDisk } from '../files/log-disk.ts'
+import { type LogHead, type PendingUpgrade, writeHead } from '../files/log-head.ts'
+import { writeIndex } from '../files/log-index.ts'
 import type { DiskRetries } from './disk-retries.ts'
 import { OpenSegment } from './open-segment.ts'
 

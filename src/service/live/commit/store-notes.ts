@@ -1,9 +1,9 @@
 // What the event logs know of the store: how far it is, so that they delete only what it has.
 import type { Logger } from 'pino'
 import type { Coverage } from '#core/domain/coverage'
-import { NODE_DISK } from '#core/log/log-disk'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { readReader, writeReader } from '#core/log/files/reader-files'
 import type { FollowedLog } from '#core/log/read/followed-log'
-import { readReader, writeReader } from '#core/log/reader-files'
 
 /** Notes in event logs how far the store is. A log that cannot be told is told again. */
 export class StoreNotes {

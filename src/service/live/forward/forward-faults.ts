@@ -1,7 +1,7 @@
 // Why nothing is forwarded: in the forwarder's state for everybody, and to the logger, with addresses, for operators.
 import type { Logger } from 'pino'
+import { ReportedFault } from '#core/domain/reported-fault'
 import type { FollowedLog } from '#core/log/read/followed-log'
-import { ReportedFault } from '#core/log/reported-fault'
 import { SeveralChainsError } from '../one-chain.ts'
 import type { ConnectionError } from './dial-pair.ts'
 import { MissingBlockError } from './forward-progress.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { readyHeightIn } from '#core/events/protocol-upgrade'
-import type { PendingUpgrade } from '#core/log/log-head'
+import type { PendingUpgrade } from '#core/log/files/log-head'
 import { type CompleteBlock, CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'

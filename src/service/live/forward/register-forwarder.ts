@@ -1,8 +1,8 @@
 // A forwarder among the readers of event logs: its name, and its file when it is new.
-import { NODE_DISK } from '#core/log/log-disk'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { type ReaderFile, readReader, writeReader } from '#core/log/files/reader-files'
 import { firstBefore } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
-import { type ReaderFile, readReader, writeReader } from '#core/log/reader-files'
 
 /** The name of a forwarder among the readers of a log. */
 export function forwarderName({ host, port }: { host: string; port: number }): string {

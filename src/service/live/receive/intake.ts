@@ -1,6 +1,6 @@
 // The receiver's way from the socket to the event log.
 import type { Logger } from 'pino'
-import type { LogHead } from '#core/log/log-head'
+import type { LogHead } from '#core/log/files/log-head'
 import type { LogWriter } from '#core/log/write/log-writer'
 import { type ConnectionFault, isFaultOfCore } from './connection-faults.ts'
 import { listenPair, type PairOptions, type PairSocket } from './pair-socket.ts'

@@ -1,8 +1,14 @@
 // When the receiver deletes segments of its event log.
 import type { Logger } from 'pino'
-import { NODE_DISK } from '#core/log/log-disk'
-import { remakeReadersFolder } from '#core/log/log-folder'
-import { type ReaderFile, readersFolder, readReader, readReaders, writeReader } from '#core/log/reader-files'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { remakeReadersFolder } from '#core/log/files/log-folder'
+import {
+  type ReaderFile,
+  readersFolder,
+  readReader,
+  readReaders,
+  writeReader,
+} from '#core/log/files/reader-files'
 import { type LogRetention, retain } from '#core/log/retention'
 
 /** How often the log is shortened although no segment was sealed, since readers go on, in milliseconds. */

@@ -1,10 +1,10 @@
 // The answer to a core that waits in a protocol upgrade.
 import type { Logger } from 'pino'
 import { encodeDataNodeReady } from '#core/events/protocol-upgrade'
-import { NODE_DISK } from '#core/log/log-disk'
-import type { LogHead } from '#core/log/log-head'
-import { readReaders } from '#core/log/reader-files'
-import type { UpgradeState } from '#core/log/receiver-file'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import type { LogHead } from '#core/log/files/log-head'
+import { readReaders } from '#core/log/files/reader-files'
+import type { UpgradeState } from '#core/log/files/receiver-file'
 import type { LogWriter } from '#core/log/write/log-writer'
 
 /** A wait of this length is named. */

@@ -2,23 +2,23 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { greatestOrNull } from '#core/domain/integers'
-import { diskWithMode, type LogDisk, NODE_DISK } from '#core/log/log-disk'
-import { logFault, setLogMode, takeLogFolder } from '#core/log/log-folder'
-import { NewerLogError } from '#core/log/log-head'
-import { FolderSource } from '#core/log/read/folder-source'
-import { FollowedLog } from '#core/log/read/followed-log'
-import { LogReader } from '#core/log/read/log-reader'
-import { readersFolder } from '#core/log/reader-files'
+import { diskWithMode, type LogDisk, NODE_DISK } from '#core/log/files/log-disk'
+import { logFault, setLogMode, takeLogFolder } from '#core/log/files/log-folder'
+import { NewerLogError } from '#core/log/files/log-head'
+import { readersFolder } from '#core/log/files/reader-files'
 import {
   isIntact,
   type ReceiverFile,
   type ReceiverState,
   readReceiverFile,
   writeReceiverFile,
-} from '#core/log/receiver-file'
+} from '#core/log/files/receiver-file'
+import { segmentsIn } from '#core/log/files/segment-name'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
+import { LogReader } from '#core/log/read/log-reader'
 import type { LogRetention } from '#core/log/retention'
 import { SEGMENT_BYTES } from '#core/log/segment-frames'
-import { segmentsIn } from '#core/log/segment-name'
 import { LogWriter, OtherLogChainError } from '#core/log/write/log-writer'
 import { registerForwarder } from '../forward/register-forwarder.ts'
 import { createAllowList } from './allow-list.ts'

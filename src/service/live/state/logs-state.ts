@@ -1,10 +1,10 @@
 // What the receivers of several event logs say of themselves, as one state.
 import { describeDuration } from '#core/domain/duration'
-import { NODE_DISK } from '#core/log/log-disk'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { readReaders } from '#core/log/files/reader-files'
+import { isSilent, type ReceiverFile, type UpgradeState } from '#core/log/files/receiver-file'
 import type { FollowedLog } from '#core/log/read/followed-log'
 import type { LogReader } from '#core/log/read/log-reader'
-import { readReaders } from '#core/log/reader-files'
-import { isSilent, type ReceiverFile, type UpgradeState } from '#core/log/receiver-file'
 
 /** The state of several event logs and their receivers, together. */
 export type LogsState = {

@@ -1,7 +1,7 @@
 // Which receivers of followed event logs have ended, or hang.
 import type { Logger } from 'pino'
+import { ReportedFault } from '#core/domain/reported-fault'
 import type { FollowedLog } from '#core/log/read/followed-log'
-import { ReportedFault } from '#core/log/reported-fault'
 import { silenceOf } from './logs-state.ts'
 
 /** The receivers of which nothing is heard. One that runs is enough: a block is taken from any log. */

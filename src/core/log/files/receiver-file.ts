@@ -10,7 +10,7 @@ import {
   orNone,
   orNull,
   parseJson,
-} from '../domain/shapes.ts'
+} from '../../domain/shapes.ts'
 import { type LogDisk, NODE_DISK } from './log-disk.ts'
 
 export const RECEIVER_NAME = 'receiver.json'

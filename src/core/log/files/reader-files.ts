@@ -1,4 +1,4 @@
-import { isHeight, parseJson } from '../domain/shapes.ts'
+import { isHeight, parseJson } from '../../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
 export const READERS_NAME = 'readers'

@@ -16,7 +16,7 @@ import {
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { flushFolderMeanwhile } from '../concurrency/flush.ts'
+import { flushFolderMeanwhile } from '../../concurrency/flush.ts'
 
 const flushData = promisify(fdatasync)
 

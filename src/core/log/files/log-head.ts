@@ -1,5 +1,5 @@
-import { PlainError } from '../domain/plain-error.ts'
-import { isCount, isHeight, isObject, isText, orNull, parseJson } from '../domain/shapes.ts'
+import { PlainError } from '../../domain/plain-error.ts'
+import { isCount, isHeight, isObject, isText, orNull, parseJson } from '../../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 
 export const HEAD_NAME = 'head.json'

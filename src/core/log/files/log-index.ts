@@ -1,4 +1,4 @@
-import { isCount, isMapOf, isObject, parseJson } from '../domain/shapes.ts'
+import { isCount, isMapOf, isObject, parseJson } from '../../domain/shapes.ts'
 import { type LogDisk, replaceFile } from './log-disk.ts'
 import { parseSegmentName, segmentName, segmentsIn } from './segment-name.ts'
 
