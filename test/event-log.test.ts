@@ -150,7 +150,7 @@ describe('An event log', () => {
     const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
     assert.deepEqual(
-      [reader.segments.lowest(), reader.segments.highest(), reader.gaps.at(6n)],
+      [reader.segments.lowest(), reader.segments.highest(), reader.gaps.refreshAndFind(6n)],
       [1n, 5n, null],
     )
   })
@@ -369,8 +369,11 @@ describe('An event log', () => {
     t.after(() => reader.close())
     const numberOf = (height: bigint) => reader.segments.find(height)?.number ?? null
     assert.deepEqual([numberOf(7n), numberOf(9n), numberOf(13n), numberOf(21n)], [1, 2, null, 3])
-    assert.deepEqual(reader.gaps.at(13n), { from: 13n, to: 19n })
-    assert.deepEqual([reader.gaps.at(12n), reader.gaps.at(23n), reader.segments.lowest()], [null, null, 1n])
+    assert.deepEqual(reader.gaps.refreshAndFind(13n), { from: 13n, to: 19n })
+    assert.deepEqual(
+      [reader.gaps.refreshAndFind(12n), reader.gaps.refreshAndFind(23n), reader.segments.lowest()],
+      [null, null, 1n],
+    )
     const readFirst = ({ segments }: LogReader) => framesOf(segments.find(1n)!, 'it', () => {}).read()
     const plain = await readFirst(reader)
     const path = join(folder, reader.segments.find(1n)!.name)
@@ -420,7 +423,7 @@ describe('An event log', () => {
     t.after(() => reader.close())
     assert.deepEqual([reader.segments.find(2n)!.log.name, reader.segments.find(2n)!.kind], [two, 'sealed'])
     assert.deepEqual([reader.segments.find(5n)!.log.name, reader.segments.find(11n)!.log.name], [one, two])
-    assert.deepEqual(reader.gaps.at(6n), { from: 6n, to: 9n })
+    assert.deepEqual(reader.gaps.refreshAndFind(6n), { from: 6n, to: 9n })
   })
 })
 

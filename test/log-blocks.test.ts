@@ -40,7 +40,7 @@ async function readAll(
       },
     },
   )
-  while (await reading.readOn());
+  while (await reading.readPiece());
   reader.close()
   return { heights, reasonFor: (height) => reader.segments.reasonFor(BigInt(height)) }
 }
@@ -53,7 +53,7 @@ async function readWhole(folder: string, last: number): Promise<number[]> {
   for (let next = 1n; next <= last; ) {
     const block = await whole.next(next)
     if (block !== null) heights.push(Number(block.height))
-    const gap = block === null ? reader.gaps.at(next, { wantsWhole: true }) : null
+    const gap = block === null ? reader.gaps.refreshAndFind(next, { wantsWhole: true }) : null
     if (gap !== null) whole = new CompleteBlocks(reader)
     if (block === null && gap === null) break
     next = (gap?.to ?? next) + 1n
@@ -195,7 +195,7 @@ describe('blocks of a log', () => {
       )
       const gap = { name: 'GapError', from: BigInt(from), to: BigInt(to) }
       await assert.rejects(async () => {
-        while (await reading.readOn());
+        while (await reading.readPiece());
       }, gap)
       assert.deepEqual(
         stored,

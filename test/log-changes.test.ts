@@ -29,7 +29,7 @@ function storedFrom(reader: LogReader): { heights: number[]; readOn(): Promise<v
   return {
     heights,
     readOn: async () => {
-      while (await reading.readOn());
+      while (await reading.readPiece());
     },
   }
 }

@@ -108,7 +108,11 @@ describe('A reader of event logs', () => {
           for (const wantsWhole of [true, false]) {
             const told = `seed ${seed}, round ${round}, block ${height}`
             assert.equal(reader.segments.find(height, { wantsWhole }), plain.find(height, wantsWhole), told)
-            assert.deepEqual(reader.gaps.at(height, { wantsWhole }), plain.gapAt(height, wantsWhole), told)
+            assert.deepEqual(
+              reader.gaps.refreshAndFind(height, { wantsWhole }),
+              plain.gapAt(height, wantsWhole),
+              told,
+            )
           }
         }
         const from = BigInt(1 + random.integer(60))
@@ -160,7 +164,7 @@ describe('A reader of event logs', () => {
         const segment = reader.segments.find(height, { wantsWhole: true })
         if (segment !== null && height % 3n === 0n)
           reader.segments.cannotRead(segment, { from: height, to: null, reason: '' })
-        const gap = reader.gaps.at(height, { wantsWhole: true })
+        const gap = reader.gaps.refreshAndFind(height, { wantsWhole: true })
         if (gap !== null) gaps++
         height = gap?.to ?? height
       }

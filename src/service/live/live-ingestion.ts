@@ -16,7 +16,7 @@ import { StoreNotes } from './commit/store-notes.ts'
 import type { ForwardState } from './forward/forward-state.ts'
 import { forwarderName } from './forward/register-forwarder.ts'
 import { type Forwarding, startForwarding } from './forward/start-forwarding.ts'
-import type { Receiver, ReceiverTask } from './receive/receiver.ts'
+import type { Receiver, ReceiverSettings } from './receive/receiver.ts'
 import { startReceiver } from './receive/start-receiver.ts'
 import type { LiveState } from './state/live-state.ts'
 import { isHeard, stateOfLogs } from './state/logs-state.ts'
@@ -34,7 +34,7 @@ export type LiveTask = {
   /** Folders or URLs of the event logs to read. */
   logs: readonly string[]
   /** The receiver to start, which writes the first of them; null: other processes write them. */
-  receiver: Omit<ReceiverTask, 'eventLog' | 'chain' | 'storeChain' | 'forwarder'> | null
+  receiver: ReceiverSettings | null
   /** The name of the store among the readers of the logs. */
   reader: string
   /** The required chain of events; null: that of the store, or of an empty store's first complete block. */

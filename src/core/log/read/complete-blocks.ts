@@ -41,7 +41,7 @@ export class CompleteBlocks {
       const reading = this.#reading
       const block = reading?.blocks[0]
       if (reading === null || block === undefined) {
-        if (!(await this.#readOn(height, isOtherPart))) return null
+        if (!(await this.#readMore(height, isOtherPart))) return null
         continue
       }
       if (block.height === height && block.hash !== partBefore) return reading.take()
@@ -57,7 +57,7 @@ export class CompleteBlocks {
   }
 
   /** Reads more of the segment that has a height; false if there is nothing more, or not yet. */
-  async #readOn(height: bigint, isOtherPart: boolean): Promise<boolean> {
+  async #readMore(height: bigint, isOtherPart: boolean): Promise<boolean> {
     if (this.#reading?.mayHave(height) !== true) this.#turnToSegmentOf(height)
     const reading = this.#reading
     if (reading === null) return false
@@ -89,7 +89,7 @@ export class CompleteBlocks {
   /** Returns whether there was more, or blocks of it are left. */
   async #readPiece(reading: SegmentBlocks): Promise<boolean> {
     try {
-      return (await reading.readOn()) || reading.blocks.length > 0
+      return (await reading.readPiece()) || reading.blocks.length > 0
     } catch (error) {
       if (!isDamage(error)) throw error
       reading.endHere()
@@ -179,7 +179,7 @@ class SegmentBlocks {
    *
    * @throws {EventStreamError} for damage. Earlier blocks are there.
    */
-  async readOn(): Promise<boolean> {
+  async readPiece(): Promise<boolean> {
     const { bytes, following } = await this.#frames.read()
     this.#isAtEnd = following === 'nothing'
     this.#frames.handOn()

@@ -83,7 +83,7 @@ export class LogCursor {
     const { segments, gaps } = this.#reader
     const segment = segments.find(from)
     if (segment !== null) return segment
-    const gap = gaps.at(from)
+    const gap = gaps.refreshAndFind(from)
     // Without a gap, the block may have come meanwhile.
     return segments.find(gap === null ? from : gap.to + 1n)
   }

@@ -19,10 +19,12 @@ export class LogGaps {
   }
 
   /**
-   * The blocks from a height on that no log can give, although later ones are there; null if there is none, or a log that
-   * is being written may still get them. This refreshes all logs first: the block may have come a moment ago.
+   * Refreshes all logs, since a block may have come a moment ago, and finds the blocks from a height on that no log can give,
+   * although later ones are there; null if there are none, or a log that is being written may still get them.
+   *
+   * @throws {NewerLogError} when a log's head is of a later version.
    */
-  at(height: bigint, options: ChoiceOptions = {}): LogGap | null {
+  refreshAndFind(height: bigint, options: ChoiceOptions = {}): LogGap | null {
     for (const log of this.#logs) log.refresh()
     if (this.#segments.find(height, options) !== null) return null
     const next = this.#segments.nextAfter(height, options)
@@ -31,8 +33,8 @@ export class LogGaps {
   }
 
   /**
-   * The numbers of the logs, the first being 1, that are being written and have nothing after a height yet, although another
-   * log does; with one log, none.
+   * The numbers of the logs, the first being 1, that are being written and have nothing after a height yet, from which such a
+   * block may therefore still come; with one log, none.
    */
   waitsFor(height: bigint): number[] {
     if (this.#logs.length < 2) return []

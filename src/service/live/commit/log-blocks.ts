@@ -8,6 +8,7 @@ import type { LeftOutReason } from '#core/events/left-out'
 import { isSameSegment, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
+import { LogServerError } from '#core/log/read/log-server'
 import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { StoreError } from '#core/store/errors'
@@ -21,6 +22,9 @@ export class LogReadError extends StoreError {
 export class LogAwayError extends LogReadError {
   override name = 'LogAwayError'
 }
+
+/** Thrown by the sink of a segment, to leave it: a block of it is taken from another one. */
+class LeaveSegment extends Error {}
 
 type LogBlocksOptions = {
   /** The store's coverage; null while it is empty. */
@@ -65,8 +69,6 @@ export class LogBlocks {
   #assembler: BlockAssembler
   /** Whether nothing was read yet: the last stored block is then read again, since the store may have a part of it. */
   #isFirst = true
-  /** Whether the rest of the bytes is passed over, since another segment has a block of them that cannot be read. */
-  #isLeaving = false
 
   constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
     this.#reader = reader
@@ -95,22 +97,19 @@ export class LogBlocks {
    * @throws {StrictError} for an invalid event, if `strict`.
    * @throws {LogReadError} if the log cannot be read at the moment; a {@link LogAwayError} if reading may go on where it was.
    */
-  async readOn(): Promise<boolean> {
+  async readPiece(): Promise<boolean> {
     const needed = this.#needed()
     const reading = needed === null ? null : await this.#read(needed)
     if (reading === null) return false
     const { segment, frames } = reading
     try {
-      const isEnd = frames.handOn() === 'nothing'
-      if (isEnd && !this.#isLeaving) this.#leaveIfMissing(segment, segment.last + 1n)
+      if (frames.handOn() === 'nothing') this.#leaveIfMissing(segment, segment.last + 1n)
     } catch (error) {
-      if (!isUnreadable(error)) throw error
-      this.#cannotReadRest(segment, error)
-      this.#isLeaving = true
+      if (isUnreadable(error)) this.#cannotReadRest(segment, error)
+      else if (!(error instanceof LeaveSegment)) throw error
+      this.#cursor.leave()
     }
     this.#isFirst = false
-    if (this.#isLeaving) this.#cursor.leave()
-    this.#isLeaving = false
     return true
   }
 
@@ -122,27 +121,28 @@ export class LogBlocks {
     return this.#isFirst ? height : height + 1n
   }
 
+  /** Reads the next bytes that may have a block; null if there are none yet. */
   async #read(needed: bigint): Promise<SegmentReading | null> {
-    try {
-      return await this.#cursor.read(needed)
-    } catch (error) {
-      const segment = this.#cursor.reading?.segment
-      if (isUnreadable(error) && segment !== undefined) {
-        this.#cannotReadRest(segment, error)
-        this.#cursor.leave()
-        return this.#read(needed)
+    for (let height = needed; ; height = this.#needed() ?? height) {
+      try {
+        return await this.#cursor.read(height)
+      } catch (error) {
+        this.#leaveUnread(height, error)
       }
-      if (segment !== undefined && this.#isElsewhere(needed, segment)) {
-        this.#cursor.leave()
-        this.#beginAnew()
-        return this.#read(this.#needed() ?? needed)
-      }
-      const { code, message } = error as NodeJS.ErrnoException
-      const text = `the event log cannot be read (${code ?? message})`
-      // A segment that is gone is not read on: the block is looked for anew.
-      const isGone = segment === undefined || segment.log.current(segment) === null
-      throw isGone ? new LogReadError(text, { cause: error }) : new LogAwayError(text, { cause: error })
     }
+  }
+
+  /**
+   * Leaves the segment whose bytes cannot be read.
+   *
+   * @throws {LogReadError} if no other one has the block.
+   */
+  #leaveUnread(needed: bigint, error: unknown): void {
+    const segment = this.#cursor.reading?.segment
+    if (isUnreadable(error) && segment !== undefined) this.#cannotReadRest(segment, error)
+    else if (segment !== undefined && this.#isElsewhere(needed, segment)) this.#beginAnew()
+    else throw explainReadError(error, segment)
+    this.#cursor.leave()
   }
 
   /** Whether a block can be read from another segment than this one, which cannot be read at the moment. */
@@ -155,7 +155,6 @@ export class LogBlocks {
     const ofLog = segment.log.head?.chainId ?? null
     const expected = this.#options.chain ?? ofLog
     return (bytes, start, end, position) => {
-      if (this.#isLeaving) return
       try {
         const before = this.#assembler.pendingHeight
         this.#assembler.accept(bytes, start, end, position)
@@ -164,10 +163,7 @@ export class LogBlocks {
         if (pendingHeight === null || pendingHeight === before) return
         this.#leaveIfMissing(segment, pendingHeight)
       } catch (error) {
-        if (error instanceof GapError) {
-          this.#leaveForGap(segment, error)
-          return
-        }
+        if (error instanceof GapError) this.#leaveForGap(segment, error)
         // A log is of one chain: an event of another one is damaged.
         const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
         if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
@@ -189,6 +185,8 @@ export class LogBlocks {
   /**
    * Leaves a segment that does not have all the blocks of its name, if another one has them.
    *
+   * @throws {LeaveSegment}
+   *
    * @param next the block that has begun, or the one after the segment's last one
    */
   #leaveIfMissing(segment: LogSegment, next: bigint): void {
@@ -201,9 +199,10 @@ export class LogBlocks {
   /**
    * Leaves a segment because of a gap, if another one has the first missing block with all its events.
    *
+   * @throws {LeaveSegment}
    * @throws {GapError} the error, if none has.
    */
-  #leaveForGap(segment: LogSegment, error: GapError): void {
+  #leaveForGap(segment: LogSegment, error: GapError): never {
     const { from, to } = error
     if (segment.kind !== 'part' && from >= segment.first && from <= segment.last)
       this.#noteMissing(segment, { from, to: to < segment.last ? to : segment.last })
@@ -219,14 +218,18 @@ export class LogBlocks {
     return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.segments.lowest()
   }
 
-  /** Passes over the block that has begun, and leaves the segment if another one has it. */
+  /**
+   * Passes over the block that has begun, and leaves the segment if another one has it.
+   *
+   * @throws {LeaveSegment}
+   */
   #cannotReadBlock(segment: LogSegment, { message }: Error): void {
     const height = this.#assembler.pendingHeight
     this.#beginAnew()
     if (height === null) return
     this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
     this.#reader.segments.cannotRead(segment, { from: height, to: height, reason: message })
-    this.#isLeaving = this.#reader.segments.find(height) !== null
+    if (this.#reader.segments.find(height) !== null) this.#leave()
   }
 
   /** Passes over everything in a segment from the next block on. */
@@ -245,10 +248,10 @@ export class LogBlocks {
     this.#reader.segments.cannotRead(segment, { from, to, reason })
   }
 
-  /** Leaves a segment for another one. */
-  #leave(): void {
+  /** @throws {LeaveSegment} */
+  #leave(): never {
     this.#beginAnew()
-    this.#isLeaving = true
+    throw new LeaveSegment()
   }
 
   /** Forgets the block that is open: a new assembler goes on with what was whole before. */
@@ -272,4 +275,14 @@ export class LogBlocks {
 function isUnreadable(error: unknown): error is EventStreamError {
   const isOther = error instanceof GapError || error instanceof ChainError || error instanceof StrictError
   return error instanceof EventStreamError && !isOther
+}
+
+/** The error of bytes that cannot be read, for operators; others, such as a log of a later version, unchanged. */
+function explainReadError(error: unknown, segment: LogSegment | undefined): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === undefined && !(error instanceof LogServerError)) return error
+  const text = `the event log cannot be read (${code ?? message})`
+  // A segment that is gone is not read on: the block is looked for anew.
+  const isGone = segment === undefined || segment.log.current(segment) === null
+  return isGone ? new LogReadError(text, { cause: error }) : new LogAwayError(text, { cause: error })
 }

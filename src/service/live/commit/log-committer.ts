@@ -78,7 +78,7 @@ export class LogCommitter {
   #isWriter = false
   /** The store's last block, as last seen; null while it has none. */
   #storedHeight: bigint | null = null
-  /** What is read while this is the writer; afterwards as it was at the end. */
+  /** The last that was read as the writer: `bytesLeft` uses how far it was also while this is not the writer. */
   #reading: LogBlocks | null = null
 
   constructor(reader: LogReader, options: CommitterOptions, listener: CommitterListener) {
@@ -128,14 +128,20 @@ export class LogCommitter {
       } catch (error) {
         if (signal.aborted) break
         if (error instanceof StoreRefusedError) return error
-        if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
-        if (error instanceof GapError) await this.#untilClosed(error)
-        // Waiting cannot repair the events.
-        else if (error instanceof EventStreamError) await once(signal, 'abort')
-        else await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
+        await this.#waitAfter(error)
       }
     }
     return null
+  }
+
+  /** Waits before the next attempt, as the table of this class says; throws an error that is no fault of events, store or logs. */
+  async #waitAfter(error: unknown): Promise<void> {
+    const { signal } = this.#options
+    if (error instanceof GapError) await this.#untilClosed(error)
+    // Waiting cannot repair the events.
+    else if (error instanceof EventStreamError) await once(signal, 'abort')
+    else if (error instanceof StoreError) await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
+    else throw error
   }
 
   // The store
@@ -187,7 +193,10 @@ export class LogCommitter {
     const { signal, store } = this.#options
     while (!signal.aborted) {
       const next = this.#storedHeight === null ? this.#reader.segments.lowest() : this.#storedHeight + 1n
-      if (next !== null && (this.#reader.segments.find(next) !== null || this.#reader.gaps.at(next) !== null))
+      if (
+        next !== null &&
+        (this.#reader.segments.find(next) !== null || this.#reader.gaps.refreshAndFind(next) !== null)
+      )
         return
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await readStore(store, readCoverage).catch(() => null)
@@ -260,7 +269,7 @@ export class LogCommitter {
     try {
       while (!signal.aborted) {
         refuseSeveralChains(this.#reader.logs)
-        const { isMore, fault } = await readOn(reading)
+        const { isMore, fault } = await readPiece(reading)
         if (!isMore || batches.isDue()) {
           await batches.commit(reading.coverage)
           if (fault === null) this.#failure.clear()
@@ -306,10 +315,10 @@ export class LogCommitter {
   readonly #warn = (message: string) => this.#options.logger.warn(message)
 }
 
-/** Reads on. If a log cannot be read at the moment, but reading may go on where it was: reads nothing, and returns why. */
-async function readOn(reading: LogBlocks): Promise<{ isMore: boolean; fault: string | null }> {
+/** Reads the next piece. If a log cannot be read at the moment, but reading may go on where it was: reads nothing, and returns why. */
+async function readPiece(reading: LogBlocks): Promise<{ isMore: boolean; fault: string | null }> {
   try {
-    return { isMore: await reading.readOn(), fault: null }
+    return { isMore: await reading.readPiece(), fault: null }
   } catch (error) {
     if (!(error instanceof LogAwayError)) throw error
     return { isMore: false, fault: error.message }

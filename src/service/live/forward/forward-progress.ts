@@ -95,7 +95,7 @@ export class ForwardProgress {
    * after them. Returns why this connection is to be ended; null if the block may still arrive.
    */
   passOver(next: bigint): MissingBlockError | null {
-    const gap = this.#reader.gaps.at(next, { wantsWhole: true })
+    const gap = this.#reader.gaps.refreshAndFind(next, { wantsWhole: true })
     if (gap === null) return null
     this.#resumeAt = gap.to + 1n
     if (this.#arrived !== null && gap.to >= this.#arrived) this.#arrived = null

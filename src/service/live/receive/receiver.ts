@@ -42,21 +42,25 @@ const INDEX_MS = 60_000
 /** A forwarder's name among the readers, and the bytes that it sends again at most. */
 type RegisteredForwarder = { name: string; repeatBytes: number }
 
-export type ReceiverTask = {
+/** What an operator can set of a receiver, but its log and its chain. */
+export type ReceiverSettings = {
   host: string
   port: number
   /** Addresses and networks that may connect; none: all may. */
   from: readonly string[]
-  /** Folder of the event log. */
-  eventLog: string
   /** Folder of events that a version before 0.3 has received; null for none. */
   buffer: string | null
-  /** The service's forwarder; null without one. */
-  forwarder: RegisteredForwarder | null
   /** How much of the log is kept although no reader needs it; null: the default, once a store has read it. */
   keep: LogRetention | null
   /** The mode of the log's files; null: for this user only, whatever earlier ones have. */
   mode: number | null
+}
+
+export type ReceiverTask = ReceiverSettings & {
+  /** Folder of the event log. */
+  eventLog: string
+  /** The service's forwarder; null without one. */
+  forwarder: RegisteredForwarder | null
   /** The required chain of events, by a setting; null: that of the log. */
   chain: string | null
   /** The chain of the store that reads the log, which counts while the log has none; null: not known. */
