@@ -206,7 +206,7 @@ export class EventCheck {
   /** Counts the event as one of the open block; false if it belongs to none or to another one, or is there already. */
   #takeId(bytes: number): boolean {
     const open = this.#open
-    const index = this.#indexIn(open?.idPrefix ?? '')
+    const index = this.#indexIn(open)
     if (open === null || index === null) return false
     open.bytes += bytes + RECORD_HEADER_BYTES
     if (open.bytes > MAX_BLOCK_BYTES) {
@@ -224,14 +224,17 @@ export class EventCheck {
     return true
   }
 
-  /** The number after the height in the event's id; null if the height is another one than that of the prefix. */
-  #indexIn(prefix: string): number | null {
+  /**
+   * The number after the height in the event's id; null if it is of another block, or none is open.
+   *
+   * @throws {RefusedEventError} for an id that is none.
+   */
+  #indexIn(open: OpenBlock | null): number | null {
     const { bytes, idStart, idEnd } = this.#envelope
-    const isOfBlock =
-      prefix !== '' && idEnd - idStart - prefix.length <= 9 && beginsWith(bytes, idStart, prefix)
-    if (isOfBlock && idStart + prefix.length < idEnd) {
+    const digits = open === null ? 0 : idEnd - idStart - open.idPrefix.length
+    if (open !== null && digits >= 1 && digits <= 9 && beginsWith(bytes, idStart, open.idPrefix)) {
       let index = 0
-      for (let at = idStart + prefix.length; at < idEnd; at++) {
+      for (let at = idEnd - digits; at < idEnd; at++) {
         const digit = bytes[at]! - 0x30
         if (digit < 0 || digit > 9) return this.#refuseId()
         index = index * 10 + digit
