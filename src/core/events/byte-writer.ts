@@ -1,10 +1,11 @@
 import { bytesOf, uint } from './wire-reader.ts'
 
-const LOW_32 = 0xffff_ffffn
+/** A 64-bit integer, whose halves are read: calculating them takes longer. */
+const halves = new DataView(new ArrayBuffer(8))
 
 /**
  * A message by its field numbers. Null, and numbers and texts with proto3's default value, are left out, as by every
- * encoder; bytes are written even if they are empty. Texts are ASCII; a list is a repeated field.
+ * encoder; bytes are written even if they are empty. A list is a repeated field.
  */
 export type Message = { readonly [field: number]: FieldValue }
 
@@ -95,8 +96,9 @@ export class ByteWriter {
   #int64(field: number, value: bigint): void {
     if (value === 0n) return
     this.#varint(uint(field))
-    const low = Number(value & LOW_32)
-    const high = Number((value >> 32n) & LOW_32)
+    halves.setBigInt64(0, value)
+    const low = halves.getUint32(4)
+    const high = halves.getUint32(0)
     // 28 bits of the low half make four groups of seven; the rest fits in a plain number.
     let at = this.length
     if (high !== 0) {
@@ -110,12 +112,22 @@ export class ByteWriter {
 
   #text(field: number, value: string): void {
     if (value === '') return
+    const start = this.length
     this.#varint(bytesOf(field))
     this.#varint(value.length)
     const { bytes } = this
     let at = this.length
-    for (let i = 0; i < value.length; i++) bytes[at++] = value.charCodeAt(i)
+    let codes = 0
+    for (let i = 0; i < value.length; i++) {
+      const code = value.charCodeAt(i)
+      bytes[at++] = code
+      codes |= code
+    }
     this.length = at
+    if (codes < 0x80) return
+    // Most texts are ASCII; this one has other characters.
+    this.length = start
+    this.#content(field, Buffer.from(value))
   }
 
   /** A text or bytes field, from bytes. */
@@ -125,22 +137,32 @@ export class ByteWriter {
     this.raw(value)
   }
 
-  /** Opens a nested message; `close` takes the returned position. */
-  open(field: number): number {
+  /**
+   * Opens a nested message; `close` takes the returned position.
+   *
+   * @param sizeBytes how many bytes its size is expected to take
+   */
+  open(field: number, sizeBytes = 1): number {
     this.#varint(bytesOf(field))
-    return ++this.length
+    this.length += sizeBytes
+    return this.length
   }
 
-  /** Closes the nested message that began at `start`, which moves if its size needs more than one byte. */
-  close(start: number): void {
+  /**
+   * Closes the nested message that began at `start`, which moves if its size takes another number of bytes than expected; returns
+   * that number.
+   */
+  close(start: number, expected = 1): number {
     const size = this.length - start
     let sizeBytes = 1
     for (let rest = size >>> 7; rest > 0; rest >>>= 7) sizeBytes++
-    if (sizeBytes > 1) this.bytes.copyWithin(start - 1 + sizeBytes, start, this.length)
-    this.length = start - 1
+    const begin = start - expected
+    if (sizeBytes !== expected) this.bytes.copyWithin(begin + sizeBytes, start, this.length)
+    this.length = begin
     this.#varint(size)
     this.length += size
     this.#checkRoom()
+    return sizeBytes
   }
 
   /** Bytes written beyond the end of a buffer are lost without an error. */

@@ -11,6 +11,8 @@ type Encode = (writer: ByteWriter, message: Json) => void
 /** Writes one value of a field that has one. */
 type WriteValue = (writer: ByteWriter, value: unknown) => void
 
+const NO_BYTES = Buffer.alloc(0)
+
 const encoders = new Map<MessageType, Encode>()
 
 /**
@@ -64,11 +66,14 @@ function valueWriter({ number, kind, typeName, isOptional }: FieldType): WriteVa
     }
     case 'message': {
       let encode: Encode | null = null
+      // Those of one field are about as long as each other.
+      let sizeBytes = 1
       return (writer, value) => {
         encode ??= encoderOf(messageType(typeName))
-        const start = writer.open(number)
+        const expected = sizeBytes
+        const start = writer.open(number, expected)
         encode(writer, value as Json)
-        writer.close(start)
+        sizeBytes = writer.close(start, expected)
       }
     }
     default:
@@ -76,9 +81,9 @@ function valueWriter({ number, kind, typeName, isOptional }: FieldType): WriteVa
   }
 }
 
+/** Of an optional field, an empty text is written, too. */
 function writeText(writer: ByteWriter, number: number, text: string, isOptional: boolean): void {
-  const isAscii = Buffer.byteLength(text) === text.length
-  writer.field(number, isAscii && !(isOptional && text === '') ? text : Buffer.from(text))
+  writer.field(number, isOptional && text === '' ? NO_BYTES : text)
 }
 
 /** Reads a field of a message into its JSON. */
