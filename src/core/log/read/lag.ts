@@ -1,5 +1,5 @@
-/** How long another log may be ahead before a reader turns to it, in milliseconds. */
-const LONG_MS = 1_000
+/** How long another log may be ahead before a reader turns to it, in milliseconds: logs at URLs are looked at each second. */
+const LONG_MS = 2_000
 
 /**
  * For how long the log that is being read has lacked the next block, while another one has it. Of two cores, now this one is
