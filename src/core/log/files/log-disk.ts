@@ -144,30 +144,46 @@ function orNull<T>(call: () => T): T | null {
 }
 
 /**
- * Replaces a small file so that a loss of power leaves the old text or the new one. Only one call for a file may be open: all of
- * them write to the same `.new`.
- *
- * @param isFlushed whether to wait until the new text is on disk. If not, everything is done before this returns its promise,
- *   so that calls need not wait for each other
+ * Replaces a small file: a process that is killed leaves the old text or the new one. It is not flushed, so a loss of power may
+ * leave neither.
  */
-export async function replaceFile(
-  disk: LogDisk,
-  folder: string,
-  name: string,
-  text: string,
-  { isFlushed }: { isFlushed: boolean },
-): Promise<void> {
+export function replaceFile(disk: LogDisk, folder: string, name: string, text: string): void {
   const path = `${folder}/${name}`
   const file = disk.create(`${path}.new`)
   try {
-    const bytes = Buffer.from(text)
-    // A longer text may be left of a process that was killed.
-    file.truncate(bytes.length)
-    file.write(bytes, 0)
-    if (isFlushed) await file.flush()
+    writeText(file, text)
   } finally {
     file.close()
   }
   disk.rename(`${path}.new`, path)
-  if (isFlushed) await disk.flushFolder(folder)
+}
+
+/**
+ * As {@link replaceFile}, but a loss of power leaves the old text or the new one, too. Resolves once the new one is on disk. Until
+ * then the file must not be replaced again: each call writes to the same `.new`.
+ */
+export async function replaceFileDurably(
+  disk: LogDisk,
+  folder: string,
+  name: string,
+  text: string,
+): Promise<void> {
+  const path = `${folder}/${name}`
+  const file = disk.create(`${path}.new`)
+  try {
+    writeText(file, text)
+    await file.flush()
+  } finally {
+    file.close()
+  }
+  disk.rename(`${path}.new`, path)
+  await disk.flushFolder(folder)
+}
+
+/** Writes the whole text of a file. */
+function writeText(file: LogFile, text: string): void {
+  const bytes = Buffer.from(text)
+  // A longer text may be left of a process that was killed.
+  file.truncate(bytes.length)
+  file.write(bytes, 0)
 }

@@ -1,6 +1,6 @@
 import { PlainError } from '../../domain/plain-error.ts'
 import { isCount, isHeight, isObject, isText, orNull, parseJson } from '../../domain/shapes.ts'
-import { type LogDisk, replaceFile } from './log-disk.ts'
+import { type LogDisk, replaceFileDurably } from './log-disk.ts'
 
 export const HEAD_NAME = 'head.json'
 const HEAD_VERSION = 1
@@ -101,7 +101,7 @@ export function writeHead(disk: LogDisk, folder: string, head: LogHead): Promise
       upgrade: { height: `${upgrade.height}`, event: upgrade.event.toString('base64') },
     }),
   })
-  return replaceFile(disk, folder, HEAD_NAME, text, { isFlushed: true })
+  return replaceFileDurably(disk, folder, HEAD_NAME, text)
 }
 
 function toHeight(value: unknown): bigint | null {

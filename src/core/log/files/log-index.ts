@@ -1,5 +1,5 @@
 import { isCount, isMapOf, isObject, parseJson } from '../../domain/shapes.ts'
-import { type LogDisk, replaceFile } from './log-disk.ts'
+import { type LogDisk, replaceFileDurably } from './log-disk.ts'
 import { parseSegmentName, segmentName, segmentsIn } from './segment-name.ts'
 
 export const INDEX_NAME = 'index.json'
@@ -18,7 +18,7 @@ export async function writeIndex(disk: LogDisk, folder: string): Promise<void> {
   }
   const text = JSON.stringify({ version: INDEX_VERSION, segments })
   if (disk.readText(`${folder}/${INDEX_NAME}`) === text) return
-  await replaceFile(disk, folder, INDEX_NAME, text, { isFlushed: true })
+  await replaceFileDurably(disk, folder, INDEX_NAME, text)
 }
 
 const isIndex = isObject({ version: (version) => version === INDEX_VERSION, segments: isMapOf(isCount) })

@@ -63,8 +63,10 @@ export function readReader(disk: LogDisk, folder: string, name: string): ReaderF
 
 /**
  * Replaces a reader's file. It is not flushed: after a loss of power it may say less than is true. On a full disk it is
- * overwritten, which needs no space: what the reader has read can only be deleted once the file says so. Calls need not wait for
- * each other: the file is replaced before the promise is returned. On a full disk an earlier text may stay.
+ * overwritten, which needs no space: what the reader has read can only be deleted once the file says so.
+ *
+ * Everything is done before the promise is returned, so calls need not wait for each other. The promise rejects with the disk's
+ * error.
  */
 export async function writeReader(disk: LogDisk, folder: string, reader: ReaderFile): Promise<void> {
   const { name, height, time, isRequired, isClean, upgrade } = reader
@@ -76,7 +78,7 @@ export async function writeReader(disk: LogDisk, folder: string, reader: ReaderF
     ...(upgrade !== null && { upgrade: `${upgrade}` }),
   })
   try {
-    await replaceFile(disk, readersFolder(folder), `${name}.json`, text, { isFlushed: false })
+    replaceFile(disk, readersFolder(folder), `${name}.json`, text)
   } catch (error) {
     if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
     overwrite(disk, `${readersFolder(folder)}/${name}.json`, text)
