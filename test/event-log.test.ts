@@ -22,7 +22,7 @@ import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { framesOf } from '#core/log/read/read-segment'
-import { retain } from '#core/log/retention'
+import { deleteUnneeded } from '#core/log/retention'
 import { LogWriter } from '#core/log/write/log-writer'
 import {
   busEvent,
@@ -461,7 +461,7 @@ describe('Retention', () => {
       const folder = await logOf(t, heights)
       const disk = { ...NODE_DISK, space: () => ({ freeBytes: 2 ** 40, totalBytes: 2 ** 41 }) }
       const given = { disk, folder, keep: 'all' as const, mayDelete: true, nowMs: NOW, ...options }
-      assert.deepEqual(retain(given), names.slice(0, deletes))
+      assert.deepEqual(deleteUnneeded(given), names.slice(0, deletes))
       assert.deepEqual(
         readdirSync(folder).filter((name) => name !== 'readers'),
         names.slice(deletes),
@@ -473,8 +473,8 @@ describe('Retention', () => {
     const folder = await logOf(t, [20n])
     const disk = { ...NODE_DISK, space: () => ({ freeBytes: 1, totalBytes: 2 ** 41 }) }
     const given = { disk, folder, keep: 'all' as const, mayDelete: false, nowMs: NOW }
-    assert.deepEqual(retain(given, true), names.slice(0, 1))
-    assert.deepEqual(retain(given), names.slice(1, 2))
+    assert.deepEqual(deleteUnneeded(given, true), names.slice(0, 1))
+    assert.deepEqual(deleteUnneeded(given), names.slice(1, 2))
     assert.equal(statSync(join(folder, names[2]!)).size, 100)
   })
 
@@ -502,7 +502,7 @@ describe('Retention', () => {
       assert.deepEqual(readReaders(disk, folder), [file])
     }
     const given = { disk, folder, keep: { bytes: 100 }, mayDelete: true, nowMs: NOW }
-    assert.deepEqual(retain(given, true), names.slice(0, 1))
+    assert.deepEqual(deleteUnneeded(given, true), names.slice(0, 1))
   })
 
   test('deletes nothing while it is not known who reads the log', async (t) => {
@@ -512,10 +512,10 @@ describe('Retention', () => {
       return NODE_DISK.list(path)
     }
     const given = { folder, keep: { bytes: 0 }, mayDelete: true, nowMs: NOW }
-    assert.throws(() => retain({ ...given, disk: { ...NODE_DISK, list } }), { code: 'EMFILE' })
+    assert.throws(() => deleteUnneeded({ ...given, disk: { ...NODE_DISK, list } }), { code: 'EMFILE' })
     rmSync(join(folder, 'readers'), { recursive: true })
     writeFileSync(join(folder, 'readers'), '')
-    assert.throws(() => retain({ ...given, disk: NODE_DISK }), { code: 'ENOTDIR' })
+    assert.throws(() => deleteUnneeded({ ...given, disk: NODE_DISK }), { code: 'ENOTDIR' })
     assert.equal(readdirSync(folder).length, names.length + 1)
   })
 })

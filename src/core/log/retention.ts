@@ -22,9 +22,12 @@ type RetentionOptions = {
  * Deletes the oldest sealed segments that every required reader has read, as long as the newer ones are enough, or the disk
  * is nearly full. Returns their names; none while the readers' folder is not there.
  *
- * @param isFull whether the disk has just refused a write
+ * @param isDiskFull whether the disk has just refused a write
  */
-export function retain({ disk, folder, keep, mayDelete, nowMs }: RetentionOptions, isFull = false): string[] {
+export function deleteUnneeded(
+  { disk, folder, keep, mayDelete, nowMs }: RetentionOptions,
+  isDiskFull = false,
+): string[] {
   const required = readReaders(disk, folder).filter(({ isRequired }) => isRequired)
   // It was deleted, perhaps a moment ago: nobody knows what they need.
   if (disk.stat(readersFolder(folder)) === null) return []
@@ -35,7 +38,7 @@ export function retain({ disk, folder, keep, mayDelete, nowMs }: RetentionOption
     return stat === null ? [] : [{ name, last: segment.last, ...stat }]
   })
   const isNearlyFull = () => {
-    if (isFull) return true
+    if (isDiskFull) return true
     const { freeBytes, totalBytes } = disk.space(folder)
     return freeBytes < Math.min(NEARLY_FULL_PART * totalBytes, NEARLY_FULL_BYTES)
   }
@@ -50,7 +53,7 @@ export function retain({ disk, folder, keep, mayDelete, nowMs }: RetentionOption
     if (!(mayDelete && isEnough) && !isNearlyFull()) break
     disk.remove(`${folder}/${name}`)
     deleted.push(name)
-    if (isFull) break
+    if (isDiskFull) break
   }
   return deleted
 }

@@ -9,7 +9,7 @@ import {
   readReaders,
   writeReader,
 } from '#core/log/files/reader-files'
-import { type LogRetention, retain } from '#core/log/retention'
+import { deleteUnneeded, type LogRetention } from '#core/log/retention'
 
 /** How often the log is shortened although no segment was sealed, since readers go on, in milliseconds. */
 const SHORTEN_MS = 5_000
@@ -71,14 +71,17 @@ export class LogShortener {
     return this.#shorten(true)
   }
 
-  #shorten(isFull: boolean): boolean {
+  #shorten(isDiskFull: boolean): boolean {
     const { folder, keep, isKeepSet } = this.#options
     const readers = readReaders(NODE_DISK, folder)
     if (NODE_DISK.stat(readersFolder(folder)) === null) return false
     this.#readers = readers
     this.#hadRequiredReader ||= readers.some(({ isRequired }) => isRequired)
     const mayDelete = isKeepSet || this.#hadRequiredReader
-    const deleted = retain({ disk: NODE_DISK, folder, keep, mayDelete, nowMs: Date.now() }, isFull)
+    const deleted = deleteUnneeded(
+      { disk: NODE_DISK, folder, keep, mayDelete, nowMs: Date.now() },
+      isDiskFull,
+    )
     return deleted.length > 0
   }
 
