@@ -20,7 +20,7 @@ type LeftLog = {
 
 /** The segments that earlier processes have not sealed. */
 type LeftSegments = {
-  /** In their order; all but the last one are full. */
+  /** In their order; all but the last one have ended. */
   segments: OpenSegment[]
   /** The block with which the last one ends, if events of it are missing: it was to be set apart. */
   part: LoggedBlock | null
@@ -57,8 +57,8 @@ export async function openLeftSegments(left: LeftLog): Promise<LeftSegments> {
  *
  * | readable | segment | then |
  * |---|---|---|
- * | less than is committed, or the head is missing | any | full; all its bytes stay as they are, since readers may have them |
- * | all that is committed | not the newest | full; written again, and sealed up to its last whole block |
+ * | less than is committed, or the head is missing | any | ended; all its bytes stay as they are, since readers may have them |
+ * | all that is committed | not the newest | ended; written again, and sealed up to its last whole block |
  * | all that is committed | the newest | goes on; written again, and cut after its last event |
  *
  * What is known to be on disk is not written again.
@@ -76,9 +76,9 @@ async function openLeftSegment(
   const content = await readContent(disk, path, isAllRead ? size : Math.min(size, committedBytes), check)
   const segment = OpenSegment.reopen({ disk, folder, ...name, ...content })
   if (head === null || content.ended.bytes < committedBytes) {
-    segment.fillDamaged()
+    segment.endWriting('damaged')
     // If none of its blocks can be read, the name says which they were.
-    if (committedBytes > 0 || size > 0) segment.nameBy(head?.last ?? name.first)
+    if (committedBytes > 0 || size > 0) segment.nameUpTo(head?.last ?? name.first)
     check.dropOpenBlock()
     return { segment, part: null }
   }
@@ -86,7 +86,7 @@ async function openLeftSegment(
   // A process that was killed as a flush failed could not note it.
   segment.writeAgain()
   if (!isNewest) {
-    segment.fillUncommitted()
+    segment.endWriting('uncommitted')
     check.dropOpenBlock()
     return { segment, part: null }
   }

@@ -28,13 +28,20 @@ type LeftSegment = SegmentPlace & {
 const NOTHING: SegmentLength = { bytes: 0, records: 0 }
 
 /**
- * The file of a segment that is not sealed. It has three lengths: the committed one, which the head names; that of the blocks
- * which have ended; and that of all events written. Each is at most the next. A fourth one says how much is known to be on disk:
- * a full segment of an earlier process is sealed without a head that names its end, so it may be less than the committed one.
+ * The file of a segment that is not sealed. It has three lengths:
  *
- * Events are appended and blocks ended until it is filled, for one of three reasons (`fill`, `fillUncommitted`,
- * `fillDamaged`). Meanwhile each end of a block is flushed, named by the head, and then `committed`. At last it is cut,
- * flushed, renamed and closed. `SegmentQueue` has the second and third done in this order, which nothing here checks.
+ *     committed ≤ ended ≤ written
+ *
+ * `committed` is what the head names, `ended` the blocks that have ended, and `written` all events. `flushed` is how much of the
+ * ended blocks is known to be on disk: at least `committed`, but for segments that have ended `uncommitted` or `damaged`.
+ *
+ * The calls have an order, which nothing here checks:
+ *
+ * 1. For each block `append`, then `endBlock`; or `cutOpenBlock` if it never ends.
+ * 2. For blocks that have ended: `flush`; the head is written; `committed`.
+ * 3. `endWriting`, after the last block. A block with events missing has `endAsPart`, or `splitOff` to a segment of its own.
+ * 4. Step 2 for the blocks that are left.
+ * 5. `cutToSeal`, `flush`, `rename`, `close`. A segment without blocks: `close`, `remove`.
  */
 export class OpenSegment {
   readonly number: number
@@ -51,10 +58,13 @@ export class OpenSegment {
   /** What is known to be on disk, of the blocks which have ended. */
   #flushedBytes = 0
   #last: LoggedBlock | null = null
+  /** The height for the file's last name if none of its blocks can be read; null if there is none. */
+  #nameHeight: bigint | null = null
   /** The hashes of the parts of block 1. */
   #blockOne = new Set<string>()
   #kind: 'sealed' | 'part' = 'sealed'
-  #isFull = false
+  /** Whether events may still be appended. */
+  #isAppendable = true
   #isDamaged = false
   /** Whether the last flush has failed, or has not ended. */
   #isFlushOpen = false
@@ -93,9 +103,14 @@ export class OpenSegment {
     return this.#last
   }
 
-  /** Whether nothing more is written to it. */
-  get isFull(): boolean {
-    return this.#isFull
+  /** The height for the end of the file's last name; null if it has no block, and is deleted instead. */
+  get lastHeight(): bigint | null {
+    return this.#last?.height ?? this.#nameHeight
+  }
+
+  /** Whether events may still be appended. */
+  get isAppendable(): boolean {
+    return this.#isAppendable
   }
 
   /** Bytes of the block that has begun and not ended. */
@@ -146,7 +161,7 @@ export class OpenSegment {
     this.#ended = this.#written
     this.#last = block
     this.#kind = 'part'
-    this.#isFull = true
+    this.#isAppendable = false
   }
 
   /** Moves the open block, which has ended with events missing, to a segment of its own. */
@@ -167,29 +182,22 @@ export class OpenSegment {
     this.#written = this.#ended
   }
 
-  /** Nothing more is written to it: it is sealed once its blocks are committed. */
-  fill(): void {
-    this.#isFull = true
-  }
-
   /**
-   * As {@link fill}, for a segment of an earlier process that others follow already: it is sealed without a head that names its
-   * end.
+   * Nothing more is appended. How it ends says when it is sealed:
+   *
+   * - `committed`: once the head names the end of its blocks.
+   * - `uncommitted`: without such a head, since it is of an earlier process, and others follow it already.
+   * - `damaged`: as `uncommitted`, and all its bytes stay as they are, since readers may have them.
    */
-  fillUncommitted(): void {
-    this.#isFull = true
-    this.#committedBytes = this.#ended.bytes
+  endWriting(how: 'committed' | 'uncommitted' | 'damaged'): void {
+    this.#isAppendable = false
+    this.#isDamaged = how === 'damaged'
+    if (how !== 'committed') this.#committedBytes = this.#ended.bytes
   }
 
-  /** As {@link fillUncommitted}, for a segment that is damaged: all its bytes stay as they are, since readers may have them. */
-  fillDamaged(): void {
-    this.fillUncommitted()
-    this.#isDamaged = true
-  }
-
-  /** If none of its blocks can be read, has the file's last name end with this one. */
-  nameBy(height: bigint): void {
-    this.#last ??= { height, timestamp: 0n, hash: '', isWhole: false }
+  /** The file's last name ends with this height, unless a block in it can be read. Without either, the file is deleted. */
+  nameUpTo(height: bigint): void {
+    this.#nameHeight = height
   }
 
   /** What an earlier process has written up to a length is on disk. */
@@ -238,10 +246,10 @@ export class OpenSegment {
     if (!this.#isDamaged) this.cutOpenBlock()
   }
 
-  /** Gives the file its last name, durably. After an error it may be called again. */
+  /** Gives the file, which has a {@link lastHeight}, its last name, durably. After an error it may be called again. */
   async rename(): Promise<void> {
     const { number, first } = this
-    const last = this.#last!.height
+    const last = this.lastHeight!
     const name = segmentName({ kind: this.#kind, number, first, last, isGzipped: false })
     if (this.#disk.stat(this.#path) !== null) this.#disk.rename(this.#path, `${this.#folder}/${name}`)
     await this.#disk.flushFolder(this.#folder)

@@ -28,11 +28,11 @@ export type HeadListener = {
 
 /**
  * The segments that are not sealed, in their order, and the head. Blocks that have ended are flushed, and only then named by the
- * head; a full segment is flushed, renamed, named by the index, and only then followed in the head by the next one.
+ * head; a segment that has ended is flushed, renamed, named by the index, and only then followed in the head by the next one.
  */
 export class SegmentQueue {
   readonly #options: SegmentQueueOptions
-  /** The last one is written to, unless it is full. */
+  /** The last one is appended to, unless it has ended. */
   readonly #segments: OpenSegment[] = []
   #nextNumber: number
   /** As it is on disk, or is being written there. */
@@ -54,7 +54,7 @@ export class SegmentQueue {
   /** The segment that is written to; null if the next block begins one. */
   get active(): OpenSegment | null {
     const last = this.#segments.at(-1)
-    return last === undefined || last.isFull ? null : last
+    return last?.isAppendable ? last : null
   }
 
   /** Resolves once nothing is left to commit; null if nothing is. */
@@ -77,11 +77,11 @@ export class SegmentQueue {
     this.#isHeadDue = true
   }
 
-  /** Creates the segment that begins with a block, and is written to from now on. The one before it is full. */
+  /** Creates the segment that begins with a block, and is written to from now on. The one before it ends. */
   beginSegment(block: LoggedBlock): void {
     const { disk, folder } = this.#options
     if (this.active !== null) {
-      this.active.fill()
+      this.active.endWriting('committed')
       this.commit()
     }
     this.#add(OpenSegment.create({ disk, folder, number: this.#nextNumber, first: block.height }))
@@ -93,7 +93,7 @@ export class SegmentQueue {
     if (active.last === null) active.endAsPart(block)
     else {
       this.#add(active.splitOff(block, this.#nextNumber))
-      active.fill()
+      active.endWriting('committed')
     }
     this.commit()
   }
@@ -112,7 +112,7 @@ export class SegmentQueue {
     this.commit()
   }
 
-  /** Commits in the background what has ended, and seals what is full. */
+  /** Commits in the background what has ended, and seals the segments to which nothing is appended any more. */
   commit(): void {
     this.#committing ??= this.#commitAll()
       .catch((error: Error) => this.#options.retries.fail(error))
@@ -137,7 +137,7 @@ export class SegmentQueue {
       const segment = this.#segments[0]
       const end = segment?.uncommittedEnd ?? null
       if (end !== null) await this.#commitBlocks(segment!, end)
-      else if (segment?.isFull) {
+      else if (segment !== undefined && !segment.isAppendable) {
         await this.#seal(segment)
         this.#segments.shift()
       } else if (this.#isHeadDue) await this.#setHead(this.#head)
@@ -165,7 +165,7 @@ export class SegmentQueue {
 
   async #seal(segment: OpenSegment): Promise<void> {
     const { retries } = this.#options
-    if (segment.last === null) {
+    if (segment.lastHeight === null) {
       segment.close()
       await retries.do(() => segment.remove())
       return
