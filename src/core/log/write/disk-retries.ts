@@ -68,7 +68,10 @@ export class DiskRetries {
     return this.#failure !== null
   }
 
-  /** While the disk refuses something: resolves once all of that is done, and rejects if it never will be. Otherwise null. */
+  /**
+   * While the disk refuses something: resolves once all of that is done, and rejects if it never will be. Once nothing can be
+   * written any more, it has rejected. Otherwise null.
+   */
   get waiting(): Promise<void> | null {
     return this.#waiting
   }
@@ -87,8 +90,9 @@ export class DiskRetries {
     }
   }
 
-  /** Does the work now; while the disk refuses something, once that is done. */
+  /** Does the work now; while the disk refuses something, once that is done. Does nothing if nothing can be written any more. */
   doInTurn(work: () => void): void {
+    if (this.hasFailed) return
     if (this.#waiting === null) {
       try {
         work()

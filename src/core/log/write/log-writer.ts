@@ -147,12 +147,11 @@ export class LogWriter {
   }
 
   /**
-   * Writes the events taken. Returns null if more may be taken at once, or nothing can be written any more, of which the listener
-   * was told. Otherwise returns what to wait for: a disk that refuses writes (the promise rejects if it never accepts them), or
-   * a slow one that must first commit.
+   * Writes the events taken. Returns null if more may be taken at once. Otherwise returns what to wait for: a disk that refuses
+   * writes, or a slow one that must first commit. The promise rejects if nothing can be written any more, of which the listener
+   * was told.
    */
   write(): Promise<void> | null {
-    if (this.#retries.hasFailed) return null
     this.#retries.doInTurn(this.#runSteps)
     this.#copyEvents()
     if (this.#retries.waiting !== null) return this.#retries.waiting
