@@ -83,6 +83,17 @@ type ReceiverListener = {
   onFailed(error: Error): void
 }
 
+/** The log's folder, which is locked for this process. */
+type LockedLog = {
+  unlock: () => void
+  /** What the receiver before has written last; null if there was none. */
+  earlier: ReceiverFile | null
+  shortener: LogShortener
+}
+
+/** What a receiver consists of once its log is open. */
+type Parts = { writer: LogWriter; upgrade: ProtocolUpgrade; intake: Intake }
+
 /**
  * Receives from a core, and writes its events to an event log. It knows no store, and looks at readers only to find out what
  * may be deleted, and whether a protocol upgrade may go on. What it does is in the log's `receiver.json`.
@@ -97,7 +108,7 @@ export class LogReceiver implements Receiver {
   readonly #coreQueue = new CoreQueue()
   #hasDiskFault = false
   #indexedAtMs = 0
-  /** Null until the log is open, and what an earlier version has left is in it. */
+  /** Null until the log is open, and what an earlier version has left is in it; meanwhile the log may call back. */
   #parts: Parts | null = null
   #upkeep: NodeJS.Timeout | undefined
 
@@ -142,11 +153,11 @@ export class LogReceiver implements Receiver {
   }
 
   pinChain(id: string): void {
-    this.#parts?.writer.pinChain(id)
+    this.#opened().writer.pinChain(id)
   }
 
   async stop(): Promise<void> {
-    const { writer, intake } = this.#parts!
+    const { writer, intake } = this.#opened()
     if (writer.fault !== null) {
       this.#logger.warn(
         'the receiver ends once the event log can be written: killed before that, it loses events of the core',
@@ -232,13 +243,23 @@ export class LogReceiver implements Receiver {
   }
 
   #keepUp(): void {
-    const { writer, upgrade, intake } = this.#parts!
+    const { writer, upgrade, intake } = this.#opened()
     intake.reportFaults()
     upgrade.upkeep()
     this.#coreQueue.sample(intake.state.events, writer.fault !== null)
     const hasDeleted = this.#locked.shortener.upkeep(writer.head.number)
     if (hasDeleted || performance.now() - this.#indexedAtMs >= INDEX_MS) this.#renewIndex(writer)
     this.#report()
+  }
+
+  /**
+   * The parts of a receiver that {@link open} has returned.
+   *
+   * @throws if its log is not open yet.
+   */
+  #opened(): Parts {
+    if (this.#parts === null) throw new Error('the event log is not open yet')
+    return this.#parts
   }
 
   /** The disk is full: deletes a segment that no reader needs; false if there is none. */
@@ -263,31 +284,21 @@ export class LogReceiver implements Receiver {
   }
 
   #state(): ReceiverState {
-    const { failure, ...received } = this.#parts?.intake.state ?? initialIntake()
-    const fault = this.#parts?.writer.fault ?? null
+    const parts = this.#parts
+    const { failure, ...received } = parts?.intake.state ?? initialIntake()
+    const fault = parts?.writer.fault ?? null
     const { secondsLeft } = this.#coreQueue
     const writeFault = fault === null ? null : `${fault}; ${describeQueue(secondsLeft)}`
     return {
       ...received,
       failures: [writeFault, failure].filter((some) => some !== null),
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
-      upgrade: this.#parts?.upgrade.readState() ?? null,
+      upgrade: parts?.upgrade.readState() ?? null,
       hasDiskFault: this.#hasDiskFault,
       hadRequiredReader: this.#locked.shortener.hadRequiredReader,
     }
   }
 }
-
-/** The log's folder, which is locked for this process. */
-type LockedLog = {
-  unlock: () => void
-  /** What the receiver before has written last; null if there was none. */
-  earlier: ReceiverFile | null
-  shortener: LogShortener
-}
-
-/** What a receiver consists of once its log is open. */
-type Parts = { writer: LogWriter; upgrade: ProtocolUpgrade; intake: Intake }
 
 function register({ name, repeatBytes }: RegisteredForwarder, eventLog: string): void {
   const reader = new LogReader([new FollowedLog(new FolderSource(eventLog))])
