@@ -4,14 +4,9 @@ import { RefusedEventError } from '#core/log/event-check'
 import { MAX_RECORD_SIZE } from '#core/records/record-framer'
 import { HANDSHAKE, LENGTH_BYTES, TCP_KEEP_ALIVE_MS } from '../pair-protocol.ts'
 import type { ConnectionFault } from './connection-faults.ts'
+import { PendingBytes } from './pending-bytes.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
-
-/** Bytes that a socket reads at a time. */
-const READ_BYTES = 64 * 1024
-
-/** Memory of messages that is given back at once: the system takes blocks of this size. */
-const LARGE_BYTES = 1024 * 1024
 
 /** The connection that a receiver belongs to. */
 type MessageListener = {
@@ -34,11 +29,8 @@ export class MessageReceiver {
   readonly #socket: Socket
   readonly #listener: MessageListener
   #isHandshakeDone = false
-  /** What has arrived of the next message, in memory for all of it and for what is read with its end. */
-  #pending: Buffer = Buffer.alloc(0)
-  #pendingBytes = 0
-  /** Bytes of the next message with its length, as far as that is known: so many must be there before anything is handed over. */
-  #neededBytes = HANDSHAKE.length
+  /** What has arrived of the handshake, and then of the next message. */
+  readonly #pending = new PendingBytes(HANDSHAKE.length)
 
   constructor(socket: Socket, listener: MessageListener) {
     this.#socket = socket
@@ -58,31 +50,17 @@ export class MessageReceiver {
   }
 
   #take(chunk: Buffer): void {
-    let bytes = this.#joinPending(chunk)
+    let bytes = this.#pending.join(chunk)
     if (bytes === null) return
     if (!this.#isHandshakeDone) {
       if (!this.#shakeHands(bytes)) return
       bytes = bytes.subarray(HANDSHAKE.length)
     }
-    const end = this.#takeMessages(bytes)
-    if (end === null) return
-    this.#pending = Buffer.alloc(0)
-    this.#pendingBytes = 0
-    if (end < bytes.length) this.#append(bytes.subarray(end))
-    if (end > 0) this.#listener.onRead()
-    // A thread that waits for the next block does not collect its garbage. Only the memory of a pending message is so large, which
-    // nobody uses after `onRead`.
-    if (bytes.length > LARGE_BYTES) (bytes.buffer as ArrayBuffer).transfer(0)
-  }
-
-  /**
-   * What has arrived, once it contains the next message, or the handshake; null before. A chunk that contains it alone is not
-   * copied.
-   */
-  #joinPending(chunk: Buffer): Buffer | null {
-    if (this.#pendingBytes === 0 && chunk.length >= this.#neededBytes) return chunk
-    this.#append(chunk)
-    return this.#pendingBytes < this.#neededBytes ? null : this.#pending.subarray(0, this.#pendingBytes)
+    const taken = this.#takeMessages(bytes)
+    if (taken === null) return
+    this.#pending.keepRest(bytes.subarray(taken.end), taken.neededBytes)
+    if (taken.end > 0) this.#listener.onRead()
+    this.#pending.release(bytes)
   }
 
   /** Whether the other side has shaken hands, and may stay. */
@@ -99,12 +77,14 @@ export class MessageReceiver {
     return !this.#socket.destroyed
   }
 
-  /** Hands over the whole messages in bytes, and returns where the rest begins; null if one is refused. */
-  #takeMessages(bytes: Buffer): number | null {
-    let at = 0
-    this.#neededBytes = LENGTH_BYTES
-    while (at + LENGTH_BYTES <= bytes.length) {
-      const length = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
+  /**
+   * Hands over the whole messages in bytes. Returns where the rest begins, and how many bytes the next message has with its
+   * length, as far as that is known; null if one is refused.
+   */
+  #takeMessages(bytes: Buffer): { end: number; neededBytes: number } | null {
+    let end = 0
+    while (end + LENGTH_BYTES <= bytes.length) {
+      const length = bytes.readUInt32BE(end) * 2 ** 32 + bytes.readUInt32BE(end + 4)
       if (length > MAX_RECORD_SIZE - LENGTH_BYTES) {
         this.#listener.refuse(
           'message too large',
@@ -112,28 +92,17 @@ export class MessageReceiver {
         )
         return null
       }
-      this.#neededBytes = LENGTH_BYTES + length
-      if (at + this.#neededBytes > bytes.length) break
+      const messageEnd = end + LENGTH_BYTES + length
+      if (messageEnd > bytes.length) return { end, neededBytes: LENGTH_BYTES + length }
       try {
-        this.#listener.onMessage(bytes.subarray(at + LENGTH_BYTES, at + this.#neededBytes))
+        this.#listener.onMessage(bytes.subarray(end + LENGTH_BYTES, messageEnd))
       } catch (error) {
         if (!(error instanceof RefusedEventError)) throw error
         this.#listener.refuse(error.fault, error.message)
         return null
       }
-      at += this.#neededBytes
-      this.#neededBytes = LENGTH_BYTES
+      end = messageEnd
     }
-    return at
-  }
-
-  #append(bytes: Buffer): void {
-    const length = this.#pendingBytes + bytes.length
-    if (length > this.#pending.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(length, this.#neededBytes) + READ_BYTES)
-      this.#pending.copy(grown, 0, 0, this.#pendingBytes)
-      this.#pending = grown
-    }
-    this.#pendingBytes += bytes.copy(this.#pending, this.#pendingBytes)
+    return { end, neededBytes: LENGTH_BYTES }
   }
 }
