@@ -25,19 +25,20 @@ export async function convertBuffer(
   if (!existsSync(folder)) return
   const files = oldFiles(folder)
   if (files.length > 0) logger.info(`moving the events in ${folder} to the event log ${eventLog}`)
-  let done: OldFile[] = []
+  let moved: OldFile[] = []
   for (const file of files) {
-    if (!(await feed(file.paths[0]!, writer, logger, file === files.at(-1)))) rename(file)
-    done.push(file)
+    const isWhole = await feed(file.path, writer, logger, file === files.at(-1))
+    if (!isWhole) keepAsDamaged(file)
+    moved.push(file)
     // A block may go on in the next file.
     if (writer.isBlockOpen) continue
     await writer.settled()
-    for (const { paths } of done) for (const path of paths) rmSync(path, { force: true })
-    done = []
+    deleteMoved(moved)
+    moved = []
   }
   announceUpgrade(folder, writer)
   await writer.settled()
-  for (const { paths } of done) for (const path of paths) rmSync(path, { force: true })
+  deleteMoved(moved)
   removeIfEmpty(join(folder, 'forward'))
 }
 
@@ -46,21 +47,24 @@ export function hasOldEvents(folder: string): boolean {
   return oldFiles(folder).length > 0 || existsSync(join(folder, 'protocol-upgrade.json'))
 }
 
-/** A file of the buffer, which may have a second name in the folder of events to be forwarded. */
-type OldFile = { number: number; paths: string[] }
+/** A file of the buffer. It may have another name in the folder of events to be forwarded. */
+type OldFile = { number: number; path: string; otherPath: string | null }
 
 /** The files of both folders, each once, in their order. */
 function oldFiles(folder: string): OldFile[] {
-  const byNumber = new Map<number, string[]>()
+  const byNumber = new Map<number, OldFile>()
   for (const each of [folder, join(folder, 'forward')]) {
     for (const name of existsSync(each) ? readdirSync(each) : []) {
       const digits = FILE_NAME.exec(name)?.[1]
       if (digits === undefined) continue
-      const paths = byNumber.get(Number(digits)) ?? []
-      byNumber.set(Number(digits), [...paths, join(each, name)])
+      const number = Number(digits)
+      const path = join(each, name)
+      const first = byNumber.get(number)
+      if (first === undefined) byNumber.set(number, { number, path, otherPath: null })
+      else first.otherPath = path
     }
   }
-  return [...byNumber].map(([number, paths]) => ({ number, paths })).sort((a, b) => a.number - b.number)
+  return [...byNumber.values()].sort((a, b) => a.number - b.number)
 }
 
 /**
@@ -99,8 +103,17 @@ async function feed(path: string, writer: LogWriter, logger: Logger, isLast: boo
   }
 }
 
-function rename({ paths }: OldFile): void {
-  renameSync(paths[0]!, `${paths[0]!}.damaged`)
+/** Keeps a file of which a part cannot be read. Its other name is deleted with the files that were moved. */
+function keepAsDamaged({ path }: OldFile): void {
+  renameSync(path, `${path}.damaged`)
+}
+
+/** Deletes files that were moved to the log, under both names. A file that is kept as damaged no longer has its first one. */
+function deleteMoved(files: readonly OldFile[]): void {
+  for (const { path, otherPath } of files) {
+    rmSync(path, { force: true })
+    if (otherPath !== null) rmSync(otherPath, { force: true })
+  }
 }
 
 /** The core announces an upgrade once. */
