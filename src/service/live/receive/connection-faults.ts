@@ -13,7 +13,10 @@ export const CONNECTION_FAULTS = [
 
 export type ConnectionFault = (typeof CONNECTION_FAULTS)[number]
 
-/** Faults of the connected core; all others are of connections before the handshake, or while another core is connected. */
+/**
+ * Faults in what the connected core has sent. `silent core` is of the connected core, too, but what it has sent is valid. All
+ * others are of connections that have not become the core's.
+ */
 const CORE_FAULTS: readonly ConnectionFault[] = ['message too large', 'block too large', 'refused message']
 
 /** Whether a fault is in the events of a connected core. */

@@ -77,8 +77,8 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
 type CoreConnection = {
   socket: Socket
   peer: string
-  /** When its last event came, or it had shaken hands, by the clock of `performance`. */
-  lastEventAtMs: number
+  /** Since when it is silent: its handshake, its last event or the end of a pause, by the clock of `performance`. */
+  silentSinceMs: number
 }
 
 class CoreSocket implements PairSocket {
@@ -119,7 +119,7 @@ class CoreSocket implements PairSocket {
     this.#isPaused = false
     this.#readingSinceMs = performance.now()
     if (this.#core === null) return
-    this.#core.lastEventAtMs = performance.now()
+    this.#core.silentSinceMs = performance.now()
     this.#core.socket.resume()
   }
 
@@ -155,7 +155,7 @@ class CoreSocket implements PairSocket {
       socket.destroy()
       return
     }
-    const connection: CoreConnection = { socket, peer, lastEventAtMs: 0 }
+    const connection: CoreConnection = { socket, peer, silentSinceMs: 0 }
     if (!this.#allowed(socket.remoteAddress)) {
       this.#refuse(connection, 'address not allowed', 'refused, not an address of --listen-from')
       return
@@ -173,7 +173,7 @@ class CoreSocket implements PairSocket {
       onHandshake: () => this.#shookHands(connection),
       onMessage: (message) => {
         this.#listener.onMessage(message)
-        connection.lastEventAtMs = performance.now()
+        connection.silentSinceMs = performance.now()
       },
       onRead: () => this.#listener.onRead(),
       refuse: (fault, message) => this.#refuse(connection, fault, message),
@@ -198,7 +198,7 @@ class CoreSocket implements PairSocket {
       this.#close(silent, 'silent, and another core has dialled in')
     }
     this.#handshaking.delete(connection)
-    connection.lastEventAtMs = performance.now()
+    connection.silentSinceMs = performance.now()
     this.#core = connection
     if (this.#isPaused) connection.socket.pause()
     this.#listener.onConnected(connection.peer)
@@ -208,7 +208,7 @@ class CoreSocket implements PairSocket {
   /** Whether a core is connected that is not silent. While reading is paused, silence means nothing. */
   #isTaken(): boolean {
     if (this.#core === null) return false
-    return this.#isPaused || performance.now() - this.#core.lastEventAtMs < this.#silenceMs
+    return this.#isPaused || performance.now() - this.#core.silentSinceMs < this.#silenceMs
   }
 
   /** Closes a connection for a fault. */
