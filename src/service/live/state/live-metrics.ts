@@ -8,6 +8,7 @@ import type { LogsState } from './logs-state.ts'
 /** Figures of event logs and their receivers. */
 const LOG_FIGURES: readonly Figure<LogsState>[] = [
   ['live_core_connected', 'Whether a core is connected.', ({ coreConnected }) => Number(coreConnected)],
+  // The gauge of a counter in LOG_COUNTERS, for dashboards of version 0.2.
   ['live_events_received', 'Events received from the core since the start.', ({ received }) => received],
   [
     'live_core_queue_seconds',
@@ -64,8 +65,8 @@ const FAULTS_HELP = 'Connections closed by the service, by reason.'
 
 /** Adds the figures of event logs and their receivers; the function returned shows their state. */
 export function addLogMetrics(metrics: Metrics): (state: LogsState) => void {
-  // Gauges of counters are there for dashboards of version 0.2.
   const shows = [stateGauges(metrics, LOG_FIGURES), stateCounters(metrics, LOG_COUNTERS)]
+  // The gauge of the counter below, for dashboards of version 0.2.
   const faults = metrics.gauge(
     'lyra_live_connection_faults',
     'Connections closed by the service since the start, by reason.',

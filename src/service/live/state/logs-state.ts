@@ -47,7 +47,7 @@ export function stateOfLogs(reader: LogReader): LogsState {
 }
 
 /** Why nothing is heard of the receiver of a log, the first being 1; null while it runs. The message is public. */
-export function silenceOf(log: FollowedLog, number: number): string | null {
+export function whyUnheard(log: FollowedLog, number: number): string | null {
   if (log.fault !== null) return `log ${number} cannot be read: ${log.fault}`
   if (log.isAwaited) return `log ${number} has not answered yet`
   const state = log.receiver()

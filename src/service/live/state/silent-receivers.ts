@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import { ReportedFault } from '#core/domain/reported-fault'
 import type { FollowedLog } from '#core/log/read/followed-log'
-import { silenceOf } from './logs-state.ts'
+import { whyUnheard } from './logs-state.ts'
 
 /** The receivers of which nothing is heard. One that runs is enough: a block is taken from any log. */
 export class SilentReceivers {
@@ -17,31 +17,39 @@ export class SilentReceivers {
 
   /** Why nothing is heard of any receiver; null while one runs. */
   get silence(): string | null {
-    const silences = this.#silences()
-    return silences.includes(null) ? null : (silences[0] ?? null)
+    const reasons = this.#reasons()
+    return reasons.includes(null) ? null : (reasons[0] ?? null)
   }
 
-  /** Reports why a log cannot be read, and that a receiver is silent although others go on, which `/ready` does not show. */
+  /**
+   * Reports why nothing is heard of receivers. Whether a log is reported:
+   *
+   * | the log | another receiver is heard | none is heard |
+   * |---|---|---|
+   * | cannot be read | yes | yes |
+   * | has not answered yet | no | no |
+   * | has a silent receiver, or none | yes: `/ready` does not show it | no: the state says so |
+   */
   report(): void {
-    const silences = this.#silences()
-    const isAnyHeard = silences.includes(null)
+    const reasons = this.#reasons()
+    const isAnyHeard = reasons.includes(null)
     for (const [index, log] of this.#logs.entries()) {
-      const silence = silences[index]!
+      const reason = reasons[index]!
       const report = this.#reports[index]!
-      if (silence === null) {
+      if (reason === null) {
         report.over(`${log.name}: log ${index + 1} is there again`)
         continue
       }
-      // If nothing is heard of any receiver, the state says so.
-      if (log.fault === null && (!isAnyHeard || log.isAwaited)) continue
+      const isReported = log.fault !== null || (isAnyHeard && !log.isAwaited)
+      if (!isReported) continue
       const elsewhere = isAnyHeard ? '; blocks are taken from the other logs' : ''
       // The text says how long it has been silent.
-      report.report(`${log.name}: ${silence}${elsewhere}`, log.fault ?? 'silent')
+      report.report(`${log.name}: ${reason}${elsewhere}`, log.fault ?? 'silent')
     }
   }
 
   /** Of each log, why nothing is heard of its receiver. */
-  #silences(): (string | null)[] {
-    return this.#logs.map((log, index) => silenceOf(log, index + 1))
+  #reasons(): (string | null)[] {
+    return this.#logs.map((log, index) => whyUnheard(log, index + 1))
   }
 }
