@@ -6,7 +6,7 @@ import { HANDSHAKE, LENGTH_BYTES, TCP_KEEP_ALIVE_MS } from '../pair-protocol.ts'
 /** How long a receiver may take until it is connected and has shaken hands. */
 const DIAL_TIMEOUT_MS = 5_000
 
-/** A receiver sends only that it is ready for a protocol upgrade: of a connection, at most so many bytes are read. */
+/** After its handshake a receiver sends only that it is ready for a protocol upgrade: at most so many bytes are read. */
 const MAX_RECEIVED_BYTES = 64 * 1024
 
 /** Why a receiver is not connected, or no longer. */
@@ -53,9 +53,11 @@ class DialledConnection implements PairConnection {
   readonly #onMessage: (message: Buffer) => void
   /** Reason for closing, if known before the socket reports it. */
   #cause: string | null = null
-  /** What has arrived of the next message. */
+  /** Resolves once the receiver has shaken hands, and rejects with a {@link ConnectionError} if the connection is closed before. */
+  readonly #handshake = Promise.withResolvers<void>()
+  #isHandshakeDone = false
+  /** What has arrived of the handshake, and then of the next message. */
   #rest = Buffer.alloc(0)
-  /** After the handshake. */
   #receivedBytes = 0
 
   constructor(host: string, port: number, onMessage: (message: Buffer) => void) {
@@ -70,9 +72,12 @@ class DialledConnection implements PairConnection {
     this.#socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#cause ??= error.code ?? error.message
     })
-    this.#socket.once('close', () =>
-      this.#closed.abort(new ConnectionError(this.#cause ?? 'closed by the receiver')),
-    )
+    this.#socket.once('close', () => {
+      const error = new ConnectionError(this.#cause ?? 'closed by the receiver')
+      this.#closed.abort(error)
+      this.#handshake.reject(error)
+    })
+    this.#socket.on('data', (bytes: Buffer) => this.#onData(bytes))
   }
 
   get closed(): AbortSignal {
@@ -80,7 +85,7 @@ class DialledConnection implements PairConnection {
   }
 
   /**
-   * Shakes hands, until the signal is aborted; then messages are received.
+   * Shakes hands. If the signal is aborted meanwhile, the connection is closed.
    *
    * @throws {ConnectionError}
    */
@@ -88,18 +93,16 @@ class DialledConnection implements PairConnection {
     const onAbort = () => this.close('stopped')
     signal.addEventListener('abort', onAbort, { once: true })
     const timer = setTimeout(() => this.close('no handshake within 5 s'), DIAL_TIMEOUT_MS)
-    let received: Buffer
     try {
       if (signal.aborted) onAbort()
-      received = await this.#receiveHandshake()
+      this.#socket.write(HANDSHAKE)
+      await this.#handshake.promise
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
     }
     // A receiver that has ended its side reads nothing more.
     this.#socket.once('end', () => this.close('closed by the receiver'))
-    this.#take(received)
-    this.#socket.on('data', (chunk: Buffer) => this.#take(chunk))
   }
 
   // Callbacks of pending writes are also called when the socket closes.
@@ -131,32 +134,32 @@ class DialledConnection implements PairConnection {
     this.#socket.destroy()
   }
 
-  /** Sends the handshake, and returns what the receiver has sent after its own. */
-  async #receiveHandshake(): Promise<Buffer> {
-    this.#socket.write(HANDSHAKE)
-    const received = Promise.withResolvers<Buffer>()
-    let bytes = Buffer.alloc(0)
-    const onData = (chunk: Buffer) => {
-      bytes = Buffer.concat([bytes, chunk])
-      if (bytes.length >= HANDSHAKE.length) received.resolve(bytes)
-    }
-    this.#socket.on('data', onData)
-    const answer = await Promise.race([received.promise, rejectionOf(this.closed)])
-    this.#socket.off('data', onData)
-    if (answer.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) return answer.subarray(HANDSHAKE.length)
-    this.close(`not the handshake of PAIR version 0: ${answer.toString('hex', 0, 8)}`)
-    if (!this.closed.aborted) await once(this.closed, 'abort')
-    throw this.closed.reason
-  }
-
-  /** Hands over the messages that bytes complete. */
-  #take(bytes: Buffer): void {
+  /** Takes what arrives: first the handshake, then messages. */
+  #onData(bytes: Buffer): void {
     this.#receivedBytes += bytes.length
-    if (this.#receivedBytes > MAX_RECEIVED_BYTES) {
+    if (this.#receivedBytes > HANDSHAKE.length + MAX_RECEIVED_BYTES) {
       this.close('it sends more than a receiver may')
       return
     }
     this.#rest = Buffer.concat([this.#rest, bytes])
+    if (!this.#isHandshakeDone) this.#takeHandshake()
+    if (this.#isHandshakeDone) this.#takeMessages()
+  }
+
+  /** Takes the handshake, once all of it has arrived; another one closes the connection. */
+  #takeHandshake(): void {
+    if (this.#rest.length < HANDSHAKE.length) return
+    if (!this.#rest.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) {
+      this.close(`not the handshake of PAIR version 0: ${this.#rest.toString('hex', 0, 8)}`)
+      return
+    }
+    this.#rest = this.#rest.subarray(HANDSHAKE.length)
+    this.#isHandshakeDone = true
+    this.#handshake.resolve()
+  }
+
+  /** Hands over the messages that have arrived whole. */
+  #takeMessages(): void {
     while (this.#rest.length >= LENGTH_BYTES) {
       const length = this.#rest.readBigUInt64BE()
       if (length > BigInt(this.#rest.length - LENGTH_BYTES)) break
@@ -165,12 +168,4 @@ class DialledConnection implements PairConnection {
       this.#rest = this.#rest.subarray(end)
     }
   }
-}
-
-/** Rejects with the reason of a signal once it is aborted. */
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 }
