@@ -47,7 +47,13 @@ type ProgressState = Pick<
  * | blocks that are missing | after them (`passOver`) |
  * | missing blocks have arrived | some blocks before them (`resumeWithArrived`) |
  *
- * The last two hold until the block in question is passed on, over however many connections.
+ * The last two hold over however many connections, until block `#resumeAt` or a later one is passed on. How the fields change:
+ *
+ * | call | `#resumeAt` | `#arrived` |
+ * |---|---|---|
+ * | `passOver` | the block after the missing ones | null, unless it is a later block |
+ * | `resumeWithArrived`, while `#arrived` is null | some blocks before `#arrived` | the first missing block that has arrived |
+ * | `passed`, with this block or a later one | null | null |
  */
 export class ForwardProgress {
   readonly #reader: LogReader

@@ -1,4 +1,5 @@
 // What the thread that forwards and its owner tell each other.
+
 /** State of forwarding. It contains no addresses, since it is public. */
 export type ForwardState = {
   /** Whether the receiver is connected, and has shaken hands. */
