@@ -45,6 +45,7 @@ type WriterChoice = {
   segmentBytes?: number
   disk?: LogDisk
   makeRoom?: () => boolean
+  onFailed?: (error: Error) => void
 }
 
 const diskFault = (code: string) => Object.assign(new Error(`a disk fault: ${code}`), { code })
@@ -57,6 +58,9 @@ const writerOf = (
     segmentBytes = 1024 * 1024,
     disk = NODE_DISK,
     makeRoom = () => false,
+    onFailed = (error) => {
+      throw error
+    },
   }: WriterChoice = {},
 ) =>
   LogWriter.open(
@@ -71,9 +75,7 @@ const writerOf = (
     {
       onHead: () => {},
       onFault: () => {},
-      onFailed: (error) => {
-        throw error
-      },
+      onFailed,
       makeRoom,
     },
   )
@@ -308,6 +310,27 @@ describe('An event log', () => {
     await writer.close()
     assert.equal(writer.head.last, 3n)
     assert.equal(openFiles.size, 0)
+  })
+
+  test('takes nothing more after a disk fault that does not pass, and says so to whoever writes', async (t) => {
+    const folder = temporaryFolder(t)
+    const create = (path: string): LogFile => {
+      const file = NODE_DISK.create(path)
+      const flush = async () => {
+        throw diskFault('EBADF')
+      }
+      return path.endsWith('.open.new') ? { ...file, flush } : file
+    }
+    const failures: string[] = []
+    const onFailed = ({ message }: Error) => failures.push(message)
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, create }, onFailed })
+    for (const event of eventsOf(markedBlocks(1, 1))) writer.take(event)
+    assert.equal(writer.write(), null)
+    await writer.settled()
+    assert.deepEqual(failures, ['a disk fault: EBADF'])
+    for (const event of eventsOf(markedBlocks(2, 2))) writer.take(event)
+    await assert.rejects(writer.write()!, { code: 'EBADF' })
+    await writer.close()
   })
 
   test('has damage where a sealed segment ends within a frame, after those before it', async (t) => {
