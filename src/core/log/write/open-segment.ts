@@ -251,7 +251,8 @@ export class OpenSegment {
     const { number, first } = this
     const last = this.lastHeight!
     const name = segmentName({ kind: this.#kind, number, first, last, isGzipped: false })
-    if (this.#disk.stat(this.#path) !== null) this.#disk.rename(this.#path, `${this.#folder}/${name}`)
+    if (this.#disk.stat(this.#path) !== null)
+      await this.#disk.renameMeanwhile(this.#path, `${this.#folder}/${name}`)
     await this.#disk.flushFolder(this.#folder)
   }
 
