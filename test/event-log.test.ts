@@ -24,6 +24,7 @@ import { LogReader } from '#core/log/read/log-reader'
 import { framesOf } from '#core/log/read/read-segment'
 import { deleteUnneeded } from '#core/log/retention'
 import { LogWriter } from '#core/log/write/log-writer'
+import { convertBuffer } from '#service/live/receive/convert-buffer'
 import {
   busEvent,
   checkpoint,
@@ -354,10 +355,26 @@ describe('An event log', () => {
     const writer = await writerOf(folder, { disk: { ...NODE_DISK, create }, onFailed })
     for (const event of eventsOf(markedBlocks(1, 1))) writer.take(event)
     assert.equal(writer.write(), null)
-    await writer.settled()
+    await assert.rejects(writer.settled(), { code: 'EBADF' })
     assert.deepEqual(failures, ['a disk fault: EBADF'])
     for (const event of eventsOf(markedBlocks(2, 2))) writer.take(event)
     await assert.rejects(writer.write()!, { code: 'EBADF' })
+    await writer.close()
+  })
+
+  test('that cannot be written leaves an older version its files', async (t) => {
+    const [folder, buffer] = [temporaryFolder(t), temporaryFolder(t)]
+    const file = 'lyra-buffer-0000000000000001.bevt'
+    writeFileSync(join(buffer, file), fileOf(...markedBlocks(1, 3)))
+    const create = (path: string): LogFile => {
+      const flush = async () => {
+        throw diskFault('EBADF')
+      }
+      return { ...NODE_DISK.create(path), ...(path.endsWith('.open.new') && { flush }) }
+    }
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, create }, onFailed: () => {} })
+    await assert.rejects(convertBuffer(buffer, writer, folder, SILENT), { code: 'EBADF' })
+    assert.deepEqual(readdirSync(buffer), [file])
     await writer.close()
   })
 

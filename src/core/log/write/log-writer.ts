@@ -163,15 +163,20 @@ export class LogWriter {
     return this.#check.isBlockOpen
   }
 
-  /** Resolves once all whole blocks that were written are committed. */
+  /** Resolves once all whole blocks that were written are committed; rejects if they cannot be, as {@link write}. */
   async settled(): Promise<void> {
-    for (let work = this.#unsettled; work !== null; work = this.#unsettled) await work
+    await this.#untilIdle()
+    if (this.#retries.hasFailed) await this.#retries.waiting
   }
 
-  /** As {@link settled}; nothing is written any more. The block that is open stays for the next process. */
+  /** Ends once nothing is written any more, whether all was or not. The block that is open stays for the next process. */
   async close(): Promise<void> {
-    await this.settled()
+    await this.#untilIdle()
     this.#segments.close()
+  }
+
+  async #untilIdle(): Promise<void> {
+    for (let work = this.#unsettled; work !== null; work = this.#unsettled) await work
   }
 
   get #unsettled(): Promise<void> | null {
