@@ -31,6 +31,22 @@ describe('A service that follows two logs', () => {
     assert.match(service.state().silence!, /^the receiver of log 1 has been silent for/)
   })
 
+  test('has no fault of a receiver that has ended, whatever it said last', async (t) => {
+    const [one, two] = foldersOf(t, 'one', 'two')
+    await writeBlocks(one!, [1, 20])
+    await writeBlocks(two!, [1, 10])
+    const upgrade = { height: '5', since: 1, waitsFor: 'block' as const }
+    const last = { failures: ['the event log cannot be written (ENOSPC)'], queueSeconds: 0, upgrade }
+    writeReceiver(one!, 0)
+    writeReceiver(two!, 0, last)
+    const service = await follow(t, [one!, two!])
+    await until(() => service.state()?.failures.length === 1 && service.state().queueSeconds === 0, 'a fault')
+    writeReceiver(one!, 0)
+    writeReceiver(two!, 60, last)
+    await until(() => service.state().failures.length === 0, 'the end of the fault')
+    assert.deepEqual([service.state().queueSeconds, service.state().upgrade], [undefined, null])
+  })
+
   test('refuses logs of two chains, also if one of them gets its chain later', async (t) => {
     const [one, two, empty] = foldersOf(t, 'one', 'two', 'empty')
     const other = markedBlocks(1, 20).map((block) => ({ ...block, chain: 'other-chain' }))

@@ -28,18 +28,20 @@ export type LogsState = {
   oldestReaderSeconds: number
 }
 
-/** The state of the logs that a reader reads, as their receivers have last written it. */
+/** The state of the logs that a reader reads, as their receivers have last written it. Sums are over all, faults of those that run. */
 export function stateOfLogs(reader: LogReader): LogsState {
   const receivers = reader.logs.flatMap((log) => log.receiver() ?? [])
-  const queues = receivers.flatMap(({ queueSeconds }) => (queueSeconds === undefined ? [] : [queueSeconds]))
+  // What one said before it ended is not so any more.
+  const running = receivers.filter((state) => !isSilent(state))
+  const queues = running.flatMap(({ queueSeconds }) => (queueSeconds === undefined ? [] : [queueSeconds]))
   return {
     coreConnected: receivers.some(isHeard),
     received: sumOf(receivers, ({ events }) => events),
     outsideBlocks: sumOf(receivers, ({ outsideBlocks }) => outsideBlocks),
     faults: sumOfFaults(receivers),
-    failures: receivers.flatMap(({ failures }) => failures),
+    failures: running.flatMap(({ failures }) => failures),
     ...(queues.length > 0 && { queueSeconds: leastOf(queues) }),
-    upgrade: receivers.find(({ upgrade }) => upgrade !== null)?.upgrade ?? null,
+    upgrade: running.find(({ upgrade }) => upgrade !== null)?.upgrade ?? null,
     logBytes: sumOf(reader.logs, ({ segments }) => sumOf(segments, ({ bytes }) => bytes)),
     logFirstHeight: reader.segments.lowest(),
     oldestReaderSeconds: Math.max(0, ...reader.logs.map(oldestReaderSeconds)),
