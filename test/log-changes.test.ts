@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { NODE_DISK } from '#core/log/files/log-disk'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder-source'
@@ -199,5 +200,52 @@ describe('A log that is followed', () => {
       rmSync(folder, { recursive: true })
       await reader.untilChange(stop.signal)
     }
+  })
+
+  test('is read from the segment that is whole while it is gzipped, and from the gzipped one once that is', async (t) => {
+    const folder = folderOf(t)
+    // A jump ends the first segment.
+    await writeBlocks(folder, [1, 200], [300, 301])
+    const name = join(folder, '0000000001-1-200.bevt')
+    const gzipped = gzipSync(readFileSync(name))
+    const reader = new LogReader([followedIn(folder)])
+    t.after(() => reader.close())
+    const listAgain = () => reader.logs[0]!.listAgain(reader.logs[0]!.segments[0]!)
+    // gzip writes under the last name, and deletes the file at its end.
+    writeFileSync(`${name}.gz`, gzipped.subarray(0, 1_000))
+    await listAgain()
+    assert.equal(reader.segments.find(7n)!.name, '0000000001-1-200.bevt')
+    writeFileSync(`${name}.gz`, gzipped.subarray(0, 2_000))
+    rmSync(name)
+    await listAgain()
+    writeFileSync(`${name}.gz`, gzipped)
+    await listAgain()
+    assert.equal(reader.segments.find(7n)!.bytes, gzipped.length)
+    const reading = forwardedFrom(reader)
+    await reading.readOn()
+    assert.deepEqual(reading.heights, to(200))
+  })
+
+  test('has no fault any more once its folder can be listed again', () => {
+    let fails = false
+    let number = 1
+    const disk = {
+      ...NODE_DISK,
+      readText: () =>
+        `{"version":1,"chain":"c","number":${number},"first":null,"last":null,"bytes":0,"time":null}`,
+      list: () => {
+        if (fails) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+        return []
+      },
+    }
+    const log = new FollowedLog(new FolderSource('/log', disk))
+    log.refresh()
+    fails = true
+    number = 2
+    log.refresh()
+    assert.equal(log.fault, 'EMFILE')
+    fails = false
+    log.refresh()
+    assert.equal(log.fault, null)
   })
 })

@@ -1,6 +1,6 @@
 import { isCount, isMapOf, isObject, parseJson } from '../../domain/shapes.ts'
 import { type LogDisk, replaceFileDurably } from './log-disk.ts'
-import { parseSegmentName, segmentName, segmentsIn } from './segment-name.ts'
+import { parseSegmentName, presentSegments, segmentName } from './segment-name.ts'
 
 export const INDEX_NAME = 'index.json'
 const INDEX_VERSION = 1
@@ -11,7 +11,7 @@ const INDEX_VERSION = 1
  */
 export async function writeIndex(disk: LogDisk, folder: string): Promise<void> {
   const segments: Record<string, number> = {}
-  for (const segment of segmentsIn(disk.list(folder))) {
+  for (const segment of presentSegments(disk.list(folder))) {
     const name = segmentName(segment)
     const bytes = segment.kind === 'open' ? null : (disk.stat(`${folder}/${name}`)?.bytes ?? null)
     if (bytes !== null) segments[name] = bytes

@@ -55,3 +55,12 @@ export function segmentsIn(names: readonly string[]): SegmentName[] {
     .filter((segment) => segment !== null)
     .sort((a, b) => a.number - b.number)
 }
+
+/** The segments among a folder's names, each once: while one is being gzipped, it is read from the file that is whole. */
+export function presentSegments(names: readonly string[]): SegmentName[] {
+  const all = new Set(names)
+  return segmentsIn(names).filter((segment) => {
+    const isGzipped = segment.kind !== 'open' && segment.isGzipped
+    return !isGzipped || !all.has(segmentName({ ...segment, isGzipped: false }))
+  })
+}

@@ -1,7 +1,7 @@
 import { type LogDisk, NODE_DISK } from '../files/log-disk.ts'
 import { HEAD_NAME, isHeadUnreadable, type LogHead, readHead } from '../files/log-head.ts'
 import { type ReceiverFile, readReceiverFile } from '../files/receiver-file.ts'
-import { segmentName, segmentsIn } from '../files/segment-name.ts'
+import { presentSegments, segmentName } from '../files/segment-name.ts'
 import { FolderWatch } from './folder-watch.ts'
 import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
 
@@ -36,7 +36,7 @@ export class FolderSource implements LogSource {
     const head = readHead(this.#disk, this.name)
     const isSame = printOf(head) === printOf(before.head)
     if (!isSame) this.#contents = { ...before, head }
-    const isListDue = performance.now() - this.#listedAtMs >= LIST_MS
+    const isListDue = before.fault !== null || performance.now() - this.#listedAtMs >= LIST_MS
     const open = openNameIn(head)
     // Often only the length of a segment has changed, and a log may have thousands of others.
     const isOnlyLonger = open !== null && open === this.#listedOpen
@@ -82,13 +82,14 @@ export class FolderSource implements LogSource {
   }
 
   #filesIn(names: readonly string[]): SegmentFile[] {
-    // A sealed segment never changes again under its name.
-    const sizes = new Map(this.#contents.files.map(({ name, bytes }) => [name, bytes]))
-    return segmentsIn(names).map((segment) => {
+    const known = new Map(this.#contents.files.map(({ name, bytes }) => [name, bytes]))
+    return presentSegments(names).map((segment) => {
       const name = segmentName(segment)
       // Of an open one, the head says how far it may be read.
       if (segment.kind === 'open') return { segment, name, bytes: 0 }
-      return { segment, name, bytes: sizes.get(name) ?? this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0 }
+      // A sealed segment never changes again under its name, but a gzipped one may not have been whole.
+      const size = segment.isGzipped ? undefined : known.get(name)
+      return { segment, name, bytes: size ?? this.#disk.stat(`${this.name}/${name}`)?.bytes ?? 0 }
     })
   }
 }
