@@ -139,6 +139,22 @@ describe('A reader of event logs', () => {
 
   const one = Array.from({ length: MANY }, (_, index) => sealed(index + 1, index + 1, index + 1))
 
+  test('sends again none before a block that cannot be read', () => {
+    const reader = readerOf({ '/log': [sealed(1, 1, 100), sealed(2, 101, 200)] })
+    const { segments } = reader
+    assert.equal(firstBefore(segments, 150n, 1e9), 1n)
+    segments.cannotRead(segments.find(50n)!, { from: 50n, to: 52n, reason: 'damaged' })
+    assert.deepEqual(
+      [150n, 100n, 52n, 49n].map((height) => firstBefore(segments, height, 1e9)),
+      [53n, 53n, 53n, 1n],
+    )
+    segments.cannotRead(segments.find(120n)!, { from: 120n, to: 120n, reason: 'damaged' })
+    assert.deepEqual(
+      [150n, 119n].map((height) => firstBefore(segments, height, 1e9)),
+      [121n, 53n],
+    )
+  })
+
   test('finds the first of many small segments that are sent again in little time', async () => {
     const reader = readerOf({ '/log': one })
     await inTime(() => assert.equal(firstBefore(reader.segments, BigInt(MANY), 1e9), 1n))

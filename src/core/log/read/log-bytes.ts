@@ -35,7 +35,8 @@ export function firstBefore(segments: SegmentChoice, height: bigint, bytes: numb
     sum += segment.bytes
     const isOneThere = first <= height
     if (isOneThere && sum > bytes) break
-    first = segment.first
+    first = segments.firstReadable(segment, first - 1n)
+    if (first > segment.first) break
     segment = segments.find(first - 1n, { wantsWhole: true })
   }
   return first

@@ -69,6 +69,11 @@ export class SegmentChoice {
     this.#unreadable.add(segment, { from: start, to, reason })
   }
 
+  /** The first block of a segment from which all up to a height can be read, as far as is known; the height can be. */
+  firstReadable(segment: LogSegment, height: bigint): bigint {
+    return this.#unreadable.firstReadable(segment, height)
+  }
+
   /** Why a block cannot be read; null if no segment was found to be damaged there. */
   reasonFor(height: bigint): string | null {
     return this.#unreadable.reasonFor(height)

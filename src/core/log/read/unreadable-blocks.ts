@@ -18,6 +18,13 @@ export class UnreadableBlocks {
     return range !== undefined && (range.to === null || height <= range.to) ? range : null
   }
 
+  /** The first block of a segment from which all up to a height, which can be read, can be. */
+  firstReadable(segment: LogSegment, height: bigint): bigint {
+    const ranges = this.#rangesOf(segment)
+    const before = ranges?.[endOf(ranges, height) - 1]?.to ?? null
+    return before === null || before < segment.first ? segment.first : before + 1n
+  }
+
   /** Adds blocks of a segment, the first of which could be read so far. What is known of later ones among them goes with it. */
   add(segment: LogSegment, { from, to, reason }: Unreadable): void {
     const ranges = this.#rangesOf(segment) ?? this.#addSegment(segment)
