@@ -362,6 +362,27 @@ describe('An event log', () => {
     await writer.close()
   })
 
+  test('closes after a disk fault that may have passed, and then does not', async (t) => {
+    const folder = temporaryFolder(t)
+    let code = 'ENOSPC'
+    const create = (path: string): LogFile => {
+      const write = () => {
+        throw diskFault(code)
+      }
+      return { ...NODE_DISK.create(path), ...(path.endsWith('.open.new') && { write }) }
+    }
+    const failures: string[] = []
+    const onFailed = ({ message }: Error) => failures.push(message)
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, create }, onFailed })
+    for (const event of eventsOf(markedBlocks(1, 1))) writer.take(event)
+    const waiting = writer.write()!
+    const closed = writer.close()
+    code = 'EROFS'
+    await assert.rejects(waiting, { code: 'EROFS' })
+    await closed
+    assert.deepEqual(failures, ['a disk fault: EROFS'])
+  })
+
   test('that cannot be written leaves an older version its files', async (t) => {
     const [folder, buffer] = [temporaryFolder(t), temporaryFolder(t)]
     const file = 'lyra-buffer-0000000000000001.bevt'

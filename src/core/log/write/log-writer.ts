@@ -155,7 +155,7 @@ export class LogWriter {
     this.#retries.doInTurn(this.#runSteps)
     this.#copyEvents()
     if (this.#retries.waiting !== null) return this.#retries.waiting
-    return this.#segments.isBehind ? this.#segments.committing : null
+    return this.#segments.isBehind ? this.settled() : null
   }
 
   /** Whether a block has begun and not ended. */
@@ -171,7 +171,8 @@ export class LogWriter {
 
   /** Ends once nothing is written any more, whether all was or not. The block that is open stays for the next process. */
   async close(): Promise<void> {
-    await this.#untilIdle()
+    // The listener has been told of a fault that lasts.
+    await this.#untilIdle().catch(() => {})
     this.#segments.close()
   }
 
