@@ -16,7 +16,7 @@ const ENTRIES = [
   'src/service/answers/render-thread.ts',
   'src/service/live/forward/forward-thread.ts',
   'src/service/live/receive/receiver-thread.ts',
-  'src/service/live/worker.ts',
+  'src/service/live/ingestion-thread.ts',
   'src/service/streams/long-reads/long-read-thread.ts',
 ]
 

@@ -169,7 +169,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/ingest/report': 'reportOfCoverage',
   'core/log/read/folder-source': 'FolderSource',
   'core/log/read/followed-log': 'FollowedLog',
-  'core/log/read/log-url': 'isLogUrl',
+  'core/log/read/url/log-url': 'isLogUrl',
   'core/log/files/log-disk': 'NODE_DISK',
   'core/log/files/reader-files': 'readReaders',
   'core/log/files/receiver-file': 'isSilent',

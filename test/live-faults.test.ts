@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoreQueue, describeQueue } from '#service/live/receive/core-queue'
 import { startReceiver } from '#service/live/receive/start-receiver'
-import { startIngestionWorker } from '#service/live/start-worker'
+import { startIngestionThread } from '#service/live/start-ingestion'
 import { HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
@@ -268,7 +268,7 @@ test('a store that is no database ends a service that waits for a core, with one
 
 test('a thread that fails is reported once, and stopping it waits only for its end', async () => {
   const failed = Promise.withResolvers<Error>()
-  const ingestion = startIngestionWorker(null as never, { onMessage: () => {}, onFailed: failed.resolve })
+  const ingestion = startIngestionThread(null as never, { onMessage: () => {}, onFailed: failed.resolve })
   await ingestion.stop()
   await failed.promise
   await assert.rejects(

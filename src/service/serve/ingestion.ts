@@ -4,14 +4,14 @@ import type { Logger } from 'pino'
 import type { IngestionReport } from '#core/ingest/report'
 import { isLogFault } from '#core/log/files/log-folder'
 import { StoreError } from '#core/store/errors'
+import type { FromIngestion } from '../live/ingestion-thread.ts'
 import type { LiveTask } from '../live/live-ingestion.ts'
-import { type IngestionListener, startIngestionWorker } from '../live/start-worker.ts'
-import type { WorkerMessage } from '../live/worker.ts'
+import { type IngestionListener, startIngestionThread } from '../live/start-ingestion.ts'
 import { explainListenError, ListenError } from './listen.ts'
 import { isReader, type ServeSettings } from './settings.ts'
 
 /** What an ingestion reports while it works: plain data, since it comes from another thread. */
-export type IngestionMessage = WorkerMessage | { type: 'failed'; message: string }
+export type IngestionMessage = FromIngestion | { type: 'failed'; message: string }
 
 /** A service's ingestion. */
 type Ingestion = {
@@ -44,7 +44,7 @@ export function startIngestion(
   if (isReader(settings)) return { ...promises, begin: () => {}, stop: async () => {} }
   const live = listen === null && follow.length === 0 ? null : liveTaskOf(settings)
   const task = { store, paths, live, keep, allowGap, strict, logLevel }
-  return { ...promises, ...startIngestionWorker(task, progress) }
+  return { ...promises, ...startIngestionThread(task, progress) }
 }
 
 /** Follows the messages of the ingestion's thread: logs them, and settles the promises of an {@link Ingestion}. */
@@ -81,7 +81,7 @@ class IngestionProgress implements IngestionListener {
     }
   }
 
-  onMessage(message: WorkerMessage): void {
+  onMessage(message: FromIngestion): void {
     this.#notify(message)
     if (message.type === 'listening') {
       if (message.port !== null)

@@ -3,7 +3,7 @@ import { type ReaderFile, readReaders } from '#core/log/files/reader-files'
 import { isSilent } from '#core/log/files/receiver-file'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
-import { isLogUrl } from '#core/log/read/log-url'
+import { isLogUrl } from '#core/log/read/url/log-url'
 import { explainPathError } from '#core/records/event-paths'
 import { ServiceError } from './ask-service.ts'
 

@@ -16,8 +16,8 @@ import { createLogger } from '../log.ts'
 import { type LiveIngestion, type LiveTask, startLiveIngestion } from './live-ingestion.ts'
 import type { LiveState } from './state/live-state.ts'
 
-/** Start data of a worker. */
-export type WorkerTask = {
+/** What the thread is to do. */
+export type IngestionThreadTask = {
   store: string
   paths: string[]
   /** Where to listen for a core, and which event logs to read; null: none. */
@@ -33,8 +33,8 @@ type LeftOutCounts = Partial<Record<LeftOutReason, number>>
 
 type ReadTotals = { records: number; leftOut: LeftOutCounts }
 
-/** Messages of a worker. `read` counts since the last message of its kind. */
-export type WorkerMessage =
+/** Messages of the thread. `read` counts since the last message of its kind. */
+export type FromIngestion =
   /** All code is loaded. */
   | { type: 'running' }
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
@@ -47,21 +47,21 @@ export type WorkerMessage =
   | { type: 'standby'; isStandby: boolean }
   | { type: 'pruned'; hasFailed: boolean }
 
-/** Messages to a worker. */
-export type ToWorker = 'begin' | 'stop'
+/** Messages to the thread. */
+export type ToIngestion = 'begin' | 'stop'
 
 /** How often to retry an unreachable store, milliseconds. */
 const AWAY_MS = 1_000
 
 const port = parentPort!
-const task = workerData as WorkerTask
+const task = workerData as IngestionThreadTask
 const { paths, allowGap, strict, logLevel } = task
-const post = (message: WorkerMessage) => port.postMessage(message)
+const post = (message: FromIngestion) => port.postMessage(message)
 
 const stop = new AbortController()
 const { signal } = stop
 const begun = Promise.withResolvers<void>()
-port.on('message', (message: ToWorker) => {
+port.on('message', (message: ToIngestion) => {
   if (message === 'stop') stop.abort()
   begun.resolve()
 })
@@ -106,7 +106,7 @@ async function openWriter(): Promise<Writer | null> {
 async function ingestNamedFiles(): Promise<void> {
   const writer = await openWriter()
   if (writer === null) return
-  let ended: WorkerMessage
+  let ended: FromIngestion
   try {
     const input = findEventInput(paths)
     const { report, failure } = await ingestFiles({

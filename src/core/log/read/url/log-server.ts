@@ -1,4 +1,4 @@
-import { printable } from '../../domain/printable.ts'
+import { printable } from '../../../domain/printable.ts'
 
 /** An answer must be there, whole, within this time, in milliseconds. */
 const ANSWER_MS = 10_000

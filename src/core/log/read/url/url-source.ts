@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { greatestOrNull } from '../../domain/integers.ts'
-import type { LogHead } from '../files/log-head.ts'
-import type { ReceiverFile } from '../files/receiver-file.ts'
-import { segmentName } from '../files/segment-name.ts'
+import { greatestOrNull } from '../../../domain/integers.ts'
+import type { LogHead } from '../../files/log-head.ts'
+import type { ReceiverFile } from '../../files/receiver-file.ts'
+import { segmentName } from '../../files/segment-name.ts'
+import type { LogContents, LogSource, SegmentFile } from '../log-source.ts'
 import { LastRefusal, type Refusal } from './last-refusal.ts'
 import { LogServer, LogServerError } from './log-server.ts'
-import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
 import { parseLogUrl } from './log-url.ts'
 import {
   type PublishedReceiver,

@@ -1,9 +1,14 @@
-import { HEAD_NAME, type LogHead, NewerLogError, parseHead } from '../files/log-head.ts'
-import { INDEX_NAME, parseIndex } from '../files/log-index.ts'
-import { parseReceiver, RECEIVER_NAME, type ReceiverFile, type WrittenState } from '../files/receiver-file.ts'
-import { segmentName, segmentsIn } from '../files/segment-name.ts'
+import { HEAD_NAME, type LogHead, NewerLogError, parseHead } from '../../files/log-head.ts'
+import { INDEX_NAME, parseIndex } from '../../files/log-index.ts'
+import {
+  parseReceiver,
+  RECEIVER_NAME,
+  type ReceiverFile,
+  type WrittenState,
+} from '../../files/receiver-file.ts'
+import { segmentName, segmentsIn } from '../../files/segment-name.ts'
+import type { SegmentFile } from '../log-source.ts'
 import { type LogServer, LogServerError } from './log-server.ts'
-import type { SegmentFile } from './log-source.ts'
 
 /** Sizes of texts at most, in bytes. */
 const MAX_HEAD_BYTES = 4 * 1024

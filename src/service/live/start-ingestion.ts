@@ -1,7 +1,7 @@
 // The ingestion's thread, seen from the thread that has started it.
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '#core/concurrency/module-beside'
-import type { ToWorker, WorkerMessage, WorkerTask } from './worker.ts'
+import type { FromIngestion, IngestionThreadTask, ToIngestion } from './ingestion-thread.ts'
 
 /** An ingestion that runs in a separate thread, so that neither readers nor the event loop wait for it. */
 type RunningIngestion = {
@@ -13,7 +13,7 @@ type RunningIngestion = {
 
 /** Callbacks of the ingestion's owner. */
 export type IngestionListener = {
-  onMessage(message: WorkerMessage): void
+  onMessage(message: FromIngestion): void
   /** The thread itself failed: the store cannot be opened, say. */
   onFailed(error: Error): void
 }
@@ -22,16 +22,19 @@ export type IngestionListener = {
 const MAX_YOUNG_MB = 12
 
 /** Starts an ingestion in a separate thread. */
-export function startIngestionWorker(task: WorkerTask, listener: IngestionListener): RunningIngestion {
-  const worker = new Worker(moduleBeside(import.meta.url, 'worker'), {
+export function startIngestionThread(
+  task: IngestionThreadTask,
+  listener: IngestionListener,
+): RunningIngestion {
+  const worker = new Worker(moduleBeside(import.meta.url, 'ingestion-thread'), {
     workerData: task,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
   // Not `once` of node:events, which rejects with the error that ends the thread: that is reported by the listener.
   const ended = new Promise((resolve) => worker.once('exit', resolve))
-  worker.on('message', (message: WorkerMessage) => listener.onMessage(message))
+  worker.on('message', (message: FromIngestion) => listener.onMessage(message))
   worker.on('error', (error) => listener.onFailed(error as Error))
-  const post = (message: ToWorker) => worker.postMessage(message)
+  const post = (message: ToIngestion) => worker.postMessage(message)
   return {
     begin: () => post('begin'),
     stop: async () => {
