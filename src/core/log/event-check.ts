@@ -100,8 +100,8 @@ export class EventCheck {
     return this.#open !== null
   }
 
-  /** A core has connected: while no chain is pinned, its chain may differ from the previous core's. */
-  connected(): void {
+  /** The next event may be of another connection: while no chain is pinned, it may be of any. */
+  forgetConnectionChain(): void {
     this.#connectionChain = null
   }
 

@@ -78,7 +78,7 @@ async function openLeftSegment(
   if (head === null || content.ended.bytes < committedBytes) {
     segment.endWriting('damaged')
     // If none of its blocks can be read, the name says which they were.
-    if (committedBytes > 0 || size > 0) segment.nameUpTo(head?.last ?? name.first)
+    if (committedBytes > 0 || size > 0) segment.setFinalHeight(head?.last ?? name.first)
     check.dropOpenBlock()
     return { segment, part: null }
   }
@@ -131,7 +131,7 @@ async function readContent(
   }
   const frames = new SegmentFrames(path, readPiece, (record, start, end, position) => {
     // Each event may be of another connection.
-    check.connected()
+    check.forgetConnectionChain()
     const { role, block } = check.check(record, start, end)
     content.written = { bytes: position.offset + RECORD_HEADER_BYTES + end - start, records: position.record }
     if (role !== 'end') return

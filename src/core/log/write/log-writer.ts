@@ -118,7 +118,7 @@ export class LogWriter {
 
   /** A core has connected. */
   connected(): void {
-    this.#check.connected()
+    this.#check.forgetConnectionChain()
   }
 
   /**

@@ -35,7 +35,7 @@ const NOTHING: SegmentLength = { bytes: 0, records: 0 }
  * `committed` is what the head names, `ended` the blocks that have ended, and `written` all events. `flushed` is how much of the
  * ended blocks is known to be on disk: at least `committed`, but for segments that have ended `uncommitted` or `damaged`.
  *
- * The calls have an order, which nothing here checks:
+ * The calls have an order, of which only this is checked: nothing is written after the end, and a name has a height.
  *
  * 1. For each block `append`, then `endBlock`; or `cutOpenBlock` if it never ends.
  * 2. For blocks that have ended: `flush`; the head is written; `committed`.
@@ -58,8 +58,8 @@ export class OpenSegment {
   /** What is known to be on disk, of the blocks which have ended. */
   #flushedBytes = 0
   #last: LoggedBlock | null = null
-  /** The height for the file's last name if none of its blocks can be read; null if there is none. */
-  #nameHeight: bigint | null = null
+  /** The height at the end of the file's final name if none of its blocks can be read; null if there is none. */
+  #heightWithoutBlocks: bigint | null = null
   /** The hashes of the parts of block 1. */
   #blockOne = new Set<string>()
   #kind: 'sealed' | 'part' = 'sealed'
@@ -103,9 +103,9 @@ export class OpenSegment {
     return this.#last
   }
 
-  /** The height for the end of the file's last name; null if it has no block, and is deleted instead. */
-  get lastHeight(): bigint | null {
-    return this.#last?.height ?? this.#nameHeight
+  /** The height at the end of the file's final name; null if it has no block, and is deleted instead. */
+  get finalHeight(): bigint | null {
+    return this.#last?.height ?? this.#heightWithoutBlocks
   }
 
   /** Whether events may still be appended. */
@@ -138,6 +138,7 @@ export class OpenSegment {
 
   /** Writes events of the open block, in one call. */
   append(events: readonly Buffer[]): void {
+    this.#checkAppendable()
     const pieces: Buffer[] = []
     let { bytes, records } = this.#written
     for (const event of events) {
@@ -151,9 +152,14 @@ export class OpenSegment {
 
   /** The open block has ended, and is whole. */
   endBlock(block: LoggedBlock): void {
+    this.#checkAppendable()
     this.#ended = this.#written
     this.#last = block
     if (block.height === 1n) this.#blockOne.add(block.hash)
+  }
+
+  #checkAppendable(): void {
+    if (!this.#isAppendable) throw new Error(`segment ${this.number} has ended`)
   }
 
   /** The open block, its only one, has ended with events missing. */
@@ -195,9 +201,9 @@ export class OpenSegment {
     if (how !== 'committed') this.#committedBytes = this.#ended.bytes
   }
 
-  /** The file's last name ends with this height, unless a block in it can be read. Without either, the file is deleted. */
-  nameUpTo(height: bigint): void {
-    this.#nameHeight = height
+  /** The file's final name ends with this height, unless a block in it can be read. Without either, the file is deleted. */
+  setFinalHeight(height: bigint): void {
+    this.#heightWithoutBlocks = height
   }
 
   /** What an earlier process has written up to a length is on disk. */
@@ -246,10 +252,10 @@ export class OpenSegment {
     if (!this.#isDamaged) this.cutOpenBlock()
   }
 
-  /** Gives the file, which has a {@link lastHeight}, its last name, durably. After an error it may be called again. */
+  /** Gives the file, which has a {@link finalHeight}, its final name, durably. After an error it may be called again. */
   async rename(): Promise<void> {
-    const { number, first } = this
-    const last = this.lastHeight!
+    const { number, first, finalHeight: last } = this
+    if (last === null) throw new Error(`segment ${number} has no block to be named by`)
     const name = segmentName({ kind: this.#kind, number, first, last, isGzipped: false })
     if (this.#disk.stat(this.#path) !== null)
       await this.#disk.renameMeanwhile(this.#path, `${this.#folder}/${name}`)

@@ -165,7 +165,7 @@ export class SegmentQueue {
 
   async #seal(segment: OpenSegment): Promise<void> {
     const { retries } = this.#options
-    if (segment.lastHeight === null) {
+    if (segment.finalHeight === null) {
       segment.close()
       await retries.do(() => segment.remove())
       return
