@@ -98,12 +98,12 @@ export class LogBlocks {
    * @throws {LogReadError} if the log cannot be read at the moment; a {@link LogAwayError} if reading may go on where it was.
    */
   async readPiece(): Promise<boolean> {
-    const needed = this.#needed()
-    const reading = needed === null ? null : await this.#read(needed)
+    const next = this.#nextToRead()
+    const reading = next === null ? null : await this.#read(next)
     if (reading === null) return false
-    const { segment, frames } = reading
+    const { segment } = reading
     try {
-      if (frames.handOn() === 'nothing') this.#leaveIfMissing(segment, segment.last + 1n)
+      this.#handOn(reading)
     } catch (error) {
       if (isUnreadable(error)) this.#cannotReadRest(segment, error)
       else if (!(error instanceof LeaveSegment)) throw error
@@ -113,17 +113,40 @@ export class LogBlocks {
     return true
   }
 
-  /** The block to read next; null if the logs and the store are empty. */
-  #needed(): bigint | null {
+  /**
+   * Hands on the blocks that end in the bytes read.
+   *
+   * @throws {LeaveSegment} to go on in another segment.
+   */
+  #handOn({ segment, frames }: SegmentReading): void {
+    const following = frames.handOn()
+    if (following === 'nothing') this.#leaveIfMissing(segment, segment.last + 1n)
+  }
+
+  /**
+   * The block to read next, from its beginning on; null if the logs and the store are empty. A block that is open is read on, and
+   * the store's last one is read again at first.
+   */
+  #nextToRead(): bigint | null {
     const { pendingHeight, height } = this.#assembler
     if (pendingHeight !== null) return pendingHeight
     if (height === null) return this.#reader.segments.lowest()
     return this.#isFirst ? height : height + 1n
   }
 
+  /**
+   * The first block that the store will not have once every block handed on is committed; null if the logs are empty, too. A block
+   * that is open is not handed on, but block 1 is whole before it is handed on, when another one begins.
+   */
+  #nextAfterHandedOn(): bigint | null {
+    const { height, pendingHeight, isBlockOpen } = this.#assembler
+    if (height !== null) return height + 1n
+    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.segments.lowest()
+  }
+
   /** Reads the next bytes that may have a block; null if there are none yet. */
-  async #read(needed: bigint): Promise<SegmentReading | null> {
-    for (let height = needed; ; height = this.#needed() ?? height) {
+  async #read(next: bigint): Promise<SegmentReading | null> {
+    for (let height = next; ; height = this.#nextToRead() ?? height) {
       try {
         return await this.#cursor.read(height)
       } catch (error) {
@@ -190,7 +213,7 @@ export class LogBlocks {
    * @param next the block that has begun, or the one after the segment's last one
    */
   #leaveIfMissing(segment: LogSegment, next: bigint): void {
-    const from = this.#nextOfStore()
+    const from = this.#nextAfterHandedOn()
     if (from === null || from >= next || from < segment.first || from > segment.last) return
     this.#noteMissing(segment, { from, to: next - 1n })
     if (this.#reader.segments.find(from) !== null) this.#leave()
@@ -210,14 +233,6 @@ export class LogBlocks {
     this.#leave()
   }
 
-  /** The first block that the store will not have once every block handed on is committed; null if the logs are empty, too. */
-  #nextOfStore(): bigint | null {
-    const { height, pendingHeight, isBlockOpen } = this.#assembler
-    if (height !== null) return height + 1n
-    // Block 1 is handed on when another one begins.
-    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.segments.lowest()
-  }
-
   /**
    * Passes over the block that has begun, and leaves the segment if another one has it.
    *
@@ -234,7 +249,7 @@ export class LogBlocks {
 
   /** Passes over everything in a segment from the next block on. */
   #cannotReadRest(segment: LogSegment, { message }: Error): void {
-    const from = this.#needed()
+    const from = this.#nextToRead()
     this.#beginAnew()
     if (from === null) return
     this.#options.logger.warn(
