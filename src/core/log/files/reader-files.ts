@@ -13,7 +13,7 @@ export type ReaderFile = {
   time: bigint | null
   /** Whether blocks that it has not read stay in the log: a store is required, a forwarder is not. */
   isRequired: boolean
-  /** Of a forwarder: whether its receiver has everything up to `height`, after an orderly end. */
+  /** Of a forwarder: whether its receiver has all up to `height` that was to be sent, after an orderly end. */
   isClean: boolean
   /** Of a forwarder: the last block of the protocol upgrade that its receiver is ready for; null without one. */
   upgrade: bigint | null

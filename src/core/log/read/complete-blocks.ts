@@ -56,7 +56,17 @@ export class CompleteBlocks {
     }
   }
 
-  /** Reads more of the segment that has a height; false if there is nothing more, or not yet. */
+  /**
+   * Reads more of the segment that has a height; false if there is nothing more, or not yet. If there were no more bytes:
+   *
+   * | the segment that is read | the segment that has the height now | |
+   * |---|---|---|
+   * | either | none | false |
+   * | goes on later | another one | turns to that once it has been ahead for long; false until then |
+   * | has ended | another one | turns to that |
+   * | goes on later | the same | false |
+   * | has ended | the same | the height is missing there: it is looked for again; false for the other part of block 1 |
+   */
   async #readMore(height: bigint, isOtherPart: boolean): Promise<boolean> {
     if (this.#reading?.mayHave(height) !== true) this.#turnToSegmentOf(height)
     const reading = this.#reading
@@ -69,7 +79,6 @@ export class CompleteBlocks {
       this.#turnToSegmentOf(height)
       return true
     }
-    // The other part of block 1 need not be there.
     if (!reading.isAtEnd || isOtherPart) return false
     this.#noteMissing(reading, height, height)
     return true
@@ -196,7 +205,7 @@ class SegmentBlocks {
   /** What an event is; one that cannot be read belongs to no block, and the one that it is in never ends. */
   #checkedOrOutside(bytes: Buffer, start: number, end: number): CheckedEvent {
     // Each event may be of another connection.
-    this.#check.connected()
+    this.#check.forgetConnectionChain()
     try {
       return this.#check.check(bytes, start, end)
     } catch (error) {

@@ -32,11 +32,7 @@ export function isReadable(segment: LogSegment): boolean {
 /** How far a segment was read: everything before an offset, in bytes. */
 export type SegmentOffset = { segment: LogSegment; offset: number }
 
-/**
- * An event log as its readers see it, wherever it is.
- *
- * @throws {NewerLogError} when its head is of a later version.
- */
+/** An event log as its readers see it, wherever it is. */
 export class FollowedLog {
   readonly #source: LogSource
   #contents: LogContents = { head: null, files: [], fault: null }
@@ -104,7 +100,11 @@ export class FollowedLog {
     return sealed !== undefined && isSameSegment(sealed, segment) ? sealed : null
   }
 
-  /** Looks at the log again. */
+  /**
+   * Looks at the log again.
+   *
+   * @throws {NewerLogError} when its head is of a later version.
+   */
   refresh(): void {
     const contents = this.#source.look()
     if (contents === this.#contents) return

@@ -2,8 +2,8 @@ import { type FollowedLog, isSameSegment, type SegmentOffset } from './followed-
 import type { SegmentChoice } from './segment-choice.ts'
 
 /**
- * Bytes of the segments with blocks after a height, but those before `current`, the end of that block if it is known: of
- * several logs, the most that any has.
+ * Bytes of the segments with blocks after a height, without those before `current`, up to which one of them was read: of several
+ * logs, the most that any has. Of a gzipped segment the bytes of its file count, so that its part is only roughly right.
  */
 export function bytesAfter(
   logs: readonly FollowedLog[],

@@ -42,8 +42,10 @@ export class LogReader {
   }
 
   /**
-   * Resolves once a log has changed, at the latest after a second, or when the signal is aborted. Changes since the last
-   * {@link refresh} count.
+   * Resolves once a log has changed since the last call, at the latest after a second, or when the signal is aborted; then looks
+   * at the logs.
+   *
+   * @throws {NewerLogError} when a log's head is of a later version.
    */
   async untilChange(signal: AbortSignal): Promise<void> {
     await this.#changes.next(LOOK_MS, signal)

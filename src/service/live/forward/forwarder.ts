@@ -141,11 +141,10 @@ export class Forwarder {
         next = block.height + 1n
         continue
       }
-      // After the last block before an upgrade nothing follows until the core goes on.
-      const upgrade = this.#progress.pendingUpgrade()
-      if (upgrade !== null && next === upgrade.height + 1n && upgrade.height !== announced) {
-        announced = upgrade.height
-        await this.#announce(connection, upgrade)
+      const due = this.#dueUpgrade(next, announced)
+      if (due !== null) {
+        announced = due.height
+        await this.#announce(connection, due)
         continue
       }
       const missing = next === null ? null : this.#progress.passOver(next)
@@ -153,6 +152,13 @@ export class Forwarder {
       this.#report()
       await this.#reader.untilChange(ended)
     }
+  }
+
+  /** The upgrade to be announced before a block: nothing follows its last block until the core goes on. Null if there is none. */
+  #dueUpgrade(next: bigint | null, announced: bigint | null): PendingUpgrade | null {
+    const upgrade = this.#progress.pendingUpgrade()
+    const isDue = upgrade !== null && next === upgrade.height + 1n && upgrade.height !== announced
+    return isDue ? upgrade : null
   }
 
   async #announce(connection: PairConnection, { height, event }: PendingUpgrade): Promise<void> {

@@ -27,7 +27,7 @@ type ReadIndex = { headNumber: number; atMs: number; files: readonly SegmentFile
 /**
  * An event log that a web server publishes. It is looked at each second in the background: the head, the index if that may
  * have changed, and the receiver's state. Whatever is wrong with an answer is a fault, until the same request is answered
- * well; what was read before stays.
+ * well; what was read before stays, unless the log has begun anew.
  */
 export class UrlSource implements LogSource {
   readonly name: string
