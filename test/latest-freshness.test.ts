@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, readFile, renameSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import type { Freshness, PageQuery } from '#core/store/pages/page'
@@ -65,6 +66,23 @@ describe("whether anything has changed since a reader's last answer, on SQLite",
       assert.equal(reader.unchangedFreshness!({ ...freshness.version }), null)
     })
   }
+
+  test('a commit of another process is seen by a request that arrives after it, also if the state was read at the end of a round', async (t) => {
+    const { store, live } = await createLiveStore(t, SQLITE)
+    await live.commit(1, [pointAt(1)])
+    const reader = await openReader(t, store)
+    const other = new DatabaseSync(store)
+    t.after(() => other.close())
+    for (let time = 0; time < 3; time++) {
+      // Work of a queue is done in this phase; what arrives is read in the next one.
+      await new Promise((resolve) => setImmediate(resolve))
+      const { version } = await reader.freshness(null)
+      assert.notEqual(reader.unchangedFreshness!(version), null)
+      other.exec(`update funding_period_data_points set price = '${time + 10}'`)
+      await new Promise((resolve) => readFile(store, resolve))
+      assert.equal(reader.unchangedFreshness!(version), null)
+    }
+  })
 
   test('a store that was removed or replaced is not taken for unchanged', async (t) => {
     const { store, live } = await createLiveStore(t, SQLITE)

@@ -10,7 +10,8 @@ type LastReading = { connection: Connection; dataVersion: number; unchanged: Fre
 /** Reads the state of a store as cheaply as possible, because every page in the cache requires it. */
 export class LatestFreshness {
   #last: LastReading | null = null
-  #isRecent = false
+  /** The round of the event loop in which it was read, or looked at, last. */
+  #round = -1
   /** Number of commits that record no changes: they are not Lyra's, and may have changed anything. */
   #foreignCommits = 0
   /** For each version returned, the number of these commits at that time. */
@@ -18,7 +19,9 @@ export class LatestFreshness {
 
   /** The state, if it was read in this round of the event loop: it is right for all that arrived before. Otherwise null. */
   recent(since: StoreVersion): Freshness | null {
-    return this.#isRecent && this.#last?.unchanged.version === since ? this.#last.unchanged : null
+    return this.#round === currentRound() && this.#last?.unchanged.version === since
+      ? this.#last.unchanged
+      : null
   }
 
   /** The state, if no other connection has committed since a version that it was read with; otherwise null. */
@@ -26,7 +29,7 @@ export class LatestFreshness {
     const last = this.#last
     if (last?.connection !== connection || last.unchanged.version !== since) return null
     if (last.dataVersion !== connection.dataVersion) return null
-    this.#keepForThisRound()
+    this.#round = currentRound()
     return last.unchanged
   }
 
@@ -51,17 +54,13 @@ export class LatestFreshness {
     const isKnown = since !== null && this.#foreignCommitsAt.get(since) === this.#foreignCommits
     this.#foreignCommitsAt.set(version, this.#foreignCommits)
     this.#last = { connection, dataVersion, unchanged: { ...freshness, version, changed: [] } }
-    this.#keepForThisRound()
+    this.#round = currentRound()
     return { ...freshness, version, changed: isKnown ? freshness.changed : null }
   }
-
-  #keepForThisRound(): void {
-    this.#isRecent = true
-    setImmediate(() => {
-      this.#isRecent = false
-    })
-  }
 }
+
+/** What arrives is read at the beginning of a round, all at once, and what is done with `setImmediate` comes at its end. */
+const currentRound = () => performance.nodeTiming.uvMetricsInfo.loopCount
 
 /** The state of the store, within the connection's transaction if it has one. */
 export function readStoreState(connection: Connection): StoreState {
