@@ -5,8 +5,8 @@ import { type SegmentName, segmentName } from '#core/log/files/segment-name'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog, type LogSegment } from '#core/log/read/followed-log'
-import { firstBefore } from '#core/log/read/log-bytes'
 import { LogReader } from '#core/log/read/log-reader'
+import { repeatFrom } from '#service/live/forward/repeat-from'
 import { fileOf, marked } from './fixtures/event-stream.ts'
 import { createRandom, type Random } from './fixtures/random.ts'
 
@@ -142,22 +142,22 @@ describe('A reader of event logs', () => {
   test('sends again none before a block that cannot be read', () => {
     const reader = readerOf({ '/log': [sealed(1, 1, 100), sealed(2, 101, 200)] })
     const { segments } = reader
-    assert.equal(firstBefore(segments, 150n, 1e9), 1n)
+    assert.equal(repeatFrom(segments, 150n, 1e9), 1n)
     segments.cannotRead(segments.find(50n)!, { from: 50n, to: 52n, reason: 'damaged' })
     assert.deepEqual(
-      [150n, 100n, 52n, 49n].map((height) => firstBefore(segments, height, 1e9)),
+      [150n, 100n, 52n, 49n].map((height) => repeatFrom(segments, height, 1e9)),
       [53n, 53n, 53n, 1n],
     )
     segments.cannotRead(segments.find(120n)!, { from: 120n, to: 120n, reason: 'damaged' })
     assert.deepEqual(
-      [150n, 119n].map((height) => firstBefore(segments, height, 1e9)),
+      [150n, 119n].map((height) => repeatFrom(segments, height, 1e9)),
       [121n, 53n],
     )
   })
 
   test('finds the first of many small segments that are sent again in little time', async () => {
     const reader = readerOf({ '/log': one })
-    await inTime(() => assert.equal(firstBefore(reader.segments, BigInt(MANY), 1e9), 1n))
+    await inTime(() => assert.equal(repeatFrom(reader.segments, BigInt(MANY), 1e9), 1n))
   })
 
   test('reads many small segments on in little time', async () => {

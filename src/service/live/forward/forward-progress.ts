@@ -6,12 +6,13 @@ import type { PendingUpgrade } from '#core/log/files/log-head'
 import { type ReaderFile, writeReader } from '#core/log/files/reader-files'
 import type { CompleteBlock } from '#core/log/read/complete-blocks'
 import type { SegmentOffset } from '#core/log/read/followed-log'
-import { bytesAfter, firstBefore } from '#core/log/read/log-bytes'
+import { bytesAfter } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
 import { ConnectionError } from './dial-pair.ts'
 import type { ForwardState } from './forward-state.ts'
 import { MissingBlocks } from './missing-blocks.ts'
 import { registerForwarder } from './register-forwarder.ts'
+import { repeatFrom } from './repeat-from.ts'
 
 /** Why a connection is to be ended: the next block is missing in the logs. */
 export class MissingBlockError extends ConnectionError {
@@ -82,7 +83,7 @@ export class ForwardProgress {
     if (this.#resumeAt !== null) return this.#resumeAt
     const { height, isClean } = this.#file
     if (height === null) return this.#reader.segments.lowest({ wantsWhole: true })
-    return isClean ? height + 1n : firstBefore(this.#reader.segments, height, this.#options.repeatBytes)
+    return isClean ? height + 1n : repeatFrom(this.#reader.segments, height, this.#options.repeatBytes)
   }
 
   /** A block was passed on. */
@@ -120,7 +121,7 @@ export class ForwardProgress {
     const { segments } = this.#reader
     this.#arrived = this.#missing.firstArrived((from) => segments.find(from, { wantsWhole: true }) !== null)
     if (this.#arrived === null) return false
-    this.#resumeAt = firstBefore(segments, this.#arrived, this.#options.repeatBytes)
+    this.#resumeAt = repeatFrom(segments, this.#arrived, this.#options.repeatBytes)
     return true
   }
 

@@ -1,8 +1,8 @@
 // A forwarder among the readers of event logs: its name, and its file when it is new.
 import { NODE_DISK } from '#core/log/files/log-disk'
 import { type ReaderFile, readReader, writeReader } from '#core/log/files/reader-files'
-import { firstBefore } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
+import { repeatFrom } from './repeat-from.ts'
 
 /** The name of a forwarder among the readers of a log. */
 export function forwarderName({ host, port }: { host: string; port: number }): string {
@@ -19,7 +19,7 @@ export function registerForwarder(reader: LogReader, name: string, repeatBytes: 
   const noted = furthestOf(folders.flatMap((folder) => readReader(NODE_DISK, folder, name) ?? []))
   if (noted !== null) return { ...noted, isRequired: false }
   const highest = reader.segments.highest()
-  const height = highest === null ? null : firstBefore(reader.segments, highest, repeatBytes) - 1n
+  const height = highest === null ? null : repeatFrom(reader.segments, highest, repeatBytes) - 1n
   const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
   for (const folder of folders) void writeReader(NODE_DISK, folder, file).catch(() => {})
   return file
