@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { get, type IncomingMessage } from 'node:http'
+import { get, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
+import type { Reader } from '#core/store/store'
+import { type LongReads, longReadsOf, type OpenExport } from '#service/streams/long-reads/long-reads'
 import { assertSays } from './fixtures/assert-says.ts'
 import { edgesOf, ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { assertFails, MAIN, runWell, startProgram } from './fixtures/program.ts'
+import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { NO_FILES, serve, serveFile, storeOf } from './fixtures/service.ts'
@@ -111,6 +118,22 @@ describeOn(STORE_KINDS, 'exports', (kind) => {
   })
 })
 
+/** Reads for exports, each piece of which is read by `read`. */
+function longReadsWith(
+  reader: Reader,
+  read: (next: OpenExport['next']) => ReturnType<OpenExport['next']>,
+): LongReads {
+  const longReads = longReadsOf(reader)
+  return {
+    ...longReads,
+    openExport: async (query, format) => {
+      const opened = await longReads.openExport(query, format)
+      const next = () => read(() => opened.next())
+      return { storeHead: opened.storeHead, next, close: () => opened.close() }
+    },
+  }
+}
+
 /** A new store of data points of one market, a second apart. */
 async function storeOfPoints(t: TestContext, kind: StoreKind, count: number): Promise<string> {
   const { store, live } = await createLiveStore(t, kind)
@@ -167,6 +190,35 @@ describe('an export', () => {
     for await (const chunk of slow[0]!.setEncoding('utf8')) text += chunk
     assert.equal(ndjsonRows(text).length, 60_000)
     await until(async () => (await statusOf(base, `${target}&source=1`)) === 200, 'room of ended exports', 2)
+  })
+
+  test('whose client leaves after the last row gives its slot back at once', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    let first: ServerResponse | null = null
+    const note = (message: unknown) => {
+      first ??= (message as { response: ServerResponse }).response
+    }
+    subscribe('http.server.request.start', note)
+    t.after(() => unsubscribe('http.server.request.start', note))
+    let socket: Socket | null = null
+    const longReads = longReadsWith(await openReader(t, store), async (next) => {
+      const piece = await next()
+      if (piece !== null || socket === null) return piece
+      // The rows have been sent, and only their end is missing.
+      await once(socket, 'data')
+      await until(() => first!.writableLength === 0, 'that the rows have been accepted')
+      socket.resetAndDestroy()
+      socket = null
+      // The service may notice only when it sends the end.
+      await Promise.race([once(first!, 'close'), delay(200)])
+      return null
+    })
+    const base = await serve(t, store, { limits: { exports: 1, ...NO_FILES }, longReads })
+    const target = `${CHECKPOINTS}?format=ndjson`
+    socket = openSocket(base)
+    socket.write(requestText(`GET ${target}`))
+    await until(() => socket === null, 'that the client leaves', 5)
+    await until(async () => (await statusOf(base, target)) === 200, 'that the slot is free', 2)
   })
 
   test('that fails breaks the connection, so that no client takes a part for the whole', async (t) => {

@@ -198,19 +198,27 @@ export class ExportAnswers {
     }
   }
 
-  /** Sends the body of an answer whose head has been sent. After that, a fault can only be logged: the connection is cut off. */
+  /**
+   * Sends the body of an answer whose head has been sent. After that, a fault can only be logged: the connection is cut off.
+   * Ends when the client leaves, too: a response that is destroyed may never say that its end has been sent.
+   */
   async #untilSent(
     { response, address }: Exchange,
     running: RunningExport,
     send: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const signal = AbortSignal.any([running.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
+    const leave = () => running.stop.abort(new Error('its client has left'))
+    if (response.destroyed) leave()
+    response.once('close', leave)
     try {
       await send(signal)
     } catch (error) {
       if (response.writableFinished) return
       const { message } = (signal.aborted ? signal.reason : error) as Error
       this.#logger.warn(`an export to ${address} was cut off: ${message}`)
+    } finally {
+      response.off('close', leave)
     }
   }
 }
