@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { queryObjects } from 'node:v8'
 import { gunzipSync } from 'node:zlib'
 import type { Reader } from '#core/store/store'
 import { type LongReads, longReadsOf, type OpenExport } from '#service/streams/long-reads/long-reads'
@@ -18,7 +19,7 @@ import { assertFails, MAIN, runWell, startProgram } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { NO_FILES, serve, serveFile, storeOf } from './fixtures/service.ts'
+import { keptLog, NO_FILES, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, MARKET, POINTS, SAMPLE } from './fixtures/shared.ts'
 import { describeOn, openReader, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -219,6 +220,37 @@ describe('an export', () => {
     socket.write(requestText(`GET ${target}`))
     await until(() => socket === null, 'that the client leaves', 5)
     await until(async () => (await statusOf(base, target)) === 200, 'that the slot is free', 2)
+  })
+
+  test('leaves nothing in memory once it has ended, as a file or sent as it is read', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    for (const limits of [{}, NO_FILES]) {
+      const base = await serve(t, store, { limits })
+      const exportTimes = async (times: number) => {
+        for (let time = 0; time < times; time++)
+          assert.equal(await statusOf(base, `${CHECKPOINTS}?format=csv`), 200)
+      }
+      await exportTimes(5)
+      const before = queryObjects(AbortSignal, { format: 'count' })
+      await exportTimes(100)
+      assert.ok(queryObjects(AbortSignal, { format: 'count' }) < before + 20, JSON.stringify(limits))
+    }
+  })
+
+  test('is cut off after 15 minutes', async (t) => {
+    const store = await storeOfPoints(t, kind, 60_000)
+    const { lines, logger } = keptLog('info')
+    const base = await serve(t, store, { logger, limits: NO_FILES })
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`
+    const response = await open(base, target)
+    t.mock.timers.tick(15 * 60_000 - 1)
+    assert.equal(lines.length, 0)
+    t.mock.timers.tick(1)
+    t.mock.timers.reset()
+    await until(() => lines.length > 0, 'that it is cut off', 5)
+    assertSays(lines.join(''), 'was cut off: it has taken 15 minutes')
+    response.destroy()
   })
 
   test('that fails breaks the connection, so that no client takes a part for the whole', async (t) => {

@@ -15,9 +15,6 @@ import { ExportFiles } from './export-files.ts'
 import { type RunningExport, RunningExports, type RunningExportsOptions } from './running-exports.ts'
 import { freePiece, sendBytes } from './send-export.ts'
 
-/** How long an export may take; then it is cut off, and can be resumed after its last cursor. */
-const MAX_EXPORT_MS = 15 * 60_000
-
 /**
  * The part of a file's bytes that a Parquet file may have, whose rows take a tenth of their bytes as text: its client, or
  * the proxy before it, waits until all of it is written.
@@ -96,7 +93,7 @@ export class ExportAnswers {
     abandoned: AbortSignal,
   ): Promise<ExportFile | null> {
     const running = await this.#running.begin(exchange.address, null)
-    const signal = AbortSignal.any([running.stop.signal, abandoned, AbortSignal.timeout(MAX_EXPORT_MS)])
+    const signal = AbortSignal.any([running.stop.signal, abandoned])
     const most = this.#fileBytes * (format === 'parquet' ? PARQUET_PART : 1)
     let opened: OpenExport | null = null
     let file: ExportFile | null = null
@@ -207,15 +204,15 @@ export class ExportAnswers {
     running: RunningExport,
     send: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const signal = AbortSignal.any([running.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
-    const leave = () => running.stop.abort(new Error('its client has left'))
+    const { stop } = running
+    const leave = () => stop.abort(new Error('its client has left'))
     if (response.destroyed) leave()
     response.once('close', leave)
     try {
-      await send(signal)
+      await send(stop.signal)
     } catch (error) {
       if (response.writableFinished) return
-      const { message } = (signal.aborted ? signal.reason : error) as Error
+      const { message } = (stop.signal.aborted ? stop.signal.reason : error) as Error
       this.#logger.warn(`an export to ${address} was cut off: ${message}`)
     } finally {
       response.off('close', leave)

@@ -6,6 +6,9 @@ import type { Account, Quota } from '../quotas.ts'
 import { ReadingPace, sampleInterval } from './export-pace.ts'
 import { WalLimit, type WalLimitOptions } from './wal-limit.ts'
 
+/** How long an export may take; then it is cut off, and can be resumed after its last cursor. */
+const MAX_EXPORT_MS = 15 * 60_000
+
 /** When a client may retry if all slots are taken: by then, slow readers have been distinguished from fast ones. */
 const SLOT_RETRY_SECONDS = 60
 
@@ -30,6 +33,8 @@ export type RunningExport = {
   readonly pace: ReadingPace
   /** Ends it, with the reason. */
   readonly stop: AbortController
+  /** Ends it once it has taken too long. */
+  timer: NodeJS.Timeout | null
 }
 
 /**
@@ -78,7 +83,7 @@ export class RunningExports {
     if (result === 'refused') this.#takeFromSlowest(begun)
     else result?.stop.abort(new Error('its client has the most exports open, and another client needs one'))
     this.#running.add(begun)
-    this.#watch()
+    this.#watch(begun)
     return begun
   }
 
@@ -86,16 +91,19 @@ export class RunningExports {
   beginFile(address: string, response: ServerResponse): RunningExport {
     const begun = this.#newExport(address, response)
     this.#files.add(begun)
-    this.#watch()
+    this.#watch(begun)
     return begun
   }
 
   #newExport(address: string, response: ServerResponse | null): RunningExport {
     const pace = new ReadingPace(this.#options.leastPace)
-    return { address, response, pace, stop: new AbortController() }
+    return { address, response, pace, stop: new AbortController(), timer: null }
   }
 
-  #watch(): void {
+  #watch(begun: RunningExport): void {
+    // The timer of AbortSignal.timeout would last for the whole time, however soon the export ends.
+    const end = () => begun.stop.abort(new Error(`it has taken ${MAX_EXPORT_MS / 60_000} minutes`))
+    begun.timer = setTimeout(end, MAX_EXPORT_MS).unref()
     this.#timer ??= setInterval(() => this.#measure(), sampleInterval(this.#options.leastPace))
   }
 
@@ -104,6 +112,7 @@ export class RunningExports {
     this.#running.delete(ended)
     this.#files.delete(ended)
     this.#quota.release(ended)
+    if (ended.timer !== null) clearTimeout(ended.timer)
     if (this.#running.size + this.#files.size > 0 || this.#timer === null) return
     clearInterval(this.#timer)
     this.#timer = null
