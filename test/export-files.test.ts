@@ -2,14 +2,16 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import type { Limits } from '#service/http/limits'
 import { assertSays } from './fixtures/assert-says.ts'
 import { type Answer, send } from './fixtures/http.ts'
 import { createLiveStore, type LiveStore, pointAt } from './fixtures/live-store.ts'
+import { longReadsWith } from './fixtures/long-reads.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { keptLog, serve } from './fixtures/service.ts'
-import { describeOn, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { describeOn, openReader, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const EXPORT = '/api/v2/export/funding-period-data-points'
@@ -133,6 +135,37 @@ describeOn(STORE_KINDS, 'files of exports', (kind) => {
       assert.deepEqual([status, headers.etag], [200, answers[0]!.headers.etag])
     }
     assert.equal(live.height, 1)
+  })
+
+  test('whose writer loses its slot are written again for others who wait', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await commitPoints(live, 1, ALL_ROWS)
+    let reads = 0
+    const gate = Promise.withResolvers<void>()
+    const longReads = longReadsWith(await openReader(t, store), async (next) => {
+      reads += 1
+      await gate.promise
+      return next()
+    })
+    const limits = { exports: 3, serverExports: 3 }
+    const base = await serve(t, store, { longReads, limits, trustProxy: true })
+    const ask = (address: string, format: string) =>
+      send(base, `${EXPORT}.${format}`, { headers: { 'X-Forwarded-For': address } })
+    const first = ['ndjson', 'parquet'].map((format) => ask('10.0.0.1', format))
+    await until(() => reads === 2, 'two files to be begun')
+    first.push(ask('10.0.0.1', 'csv'))
+    await until(() => reads === 3, 'the last file to be begun')
+    const waiting = ask('10.0.0.2', 'csv')
+    // It gets the slot of the last file.
+    const third = ask('10.0.0.3', 'csv?times=iso')
+    await until(() => reads === 4, 'another file to be begun')
+    await delay(50)
+    gate.resolve()
+    assert.equal((await first[2]!).status, 503)
+    const { status, text } = await waiting
+    assert.equal(status, 200, text)
+    assert.equal((await third).status, 200)
+    await Promise.all(first)
   })
 
   test('are not made of too many rows, which are sent as they are read', async (t) => {

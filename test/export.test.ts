@@ -10,11 +10,10 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { queryObjects } from 'node:v8'
 import { gunzipSync } from 'node:zlib'
-import type { Reader } from '#core/store/store'
-import { type LongReads, longReadsOf, type OpenExport } from '#service/streams/long-reads/long-reads'
 import { assertSays } from './fixtures/assert-says.ts'
 import { edgesOf, ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { longReadsWith } from './fixtures/long-reads.ts'
 import { assertFails, MAIN, runWell, startProgram } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
@@ -118,22 +117,6 @@ describeOn(STORE_KINDS, 'exports', (kind) => {
     await assertEqualsPages(base, market, join(folder, 'points.ndjson'), count)
   })
 })
-
-/** Reads for exports, each piece of which is read by `read`. */
-function longReadsWith(
-  reader: Reader,
-  read: (next: OpenExport['next']) => ReturnType<OpenExport['next']>,
-): LongReads {
-  const longReads = longReadsOf(reader)
-  return {
-    ...longReads,
-    openExport: async (query, format) => {
-      const opened = await longReads.openExport(query, format)
-      const next = () => read(() => opened.next())
-      return { storeHead: opened.storeHead, next, close: () => opened.close() }
-    },
-  }
-}
 
 /** A new store of data points of one market, a second apart. */
 async function storeOfPoints(t: TestContext, kind: StoreKind, count: number): Promise<string> {

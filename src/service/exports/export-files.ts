@@ -1,3 +1,4 @@
+import { ApiError } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { ExportFile } from './export-file.ts'
 
@@ -42,18 +43,25 @@ export class ExportFiles {
 
   /**
    * The file of a request, cached or new, retained for the caller, who releases it after use. Null if there is no room for
-   * it, or if its rows are too many. Rejects with the error of `write`.
+   * it, or if its rows are too many. Rejects with the error of `write`, its own or that of the request that writes the file
+   * for both; but what was unavailable to that one, such as a slot, is asked for again.
    *
    * @param write writes the file if it is not cached; these files release it
    * @param gone aborted when the caller's client has left
    */
   async fileOf(target: string, write: WriteFile, gone: AbortSignal): Promise<ExportFile | null> {
-    let cached = this.#cached.get(target)
-    if (cached === undefined) {
-      if (!this.#makeRoom()) return null
-      cached = this.#begin(target, write)
+    for (;;) {
+      const shared = this.#cached.get(target)
+      if (shared === undefined) break
+      try {
+        return await this.#waitFor(target, shared, gone)
+      } catch (error) {
+        const isUnavailable = error instanceof ApiError && error.status === 503
+        if (gone.aborted || !isUnavailable) throw error
+      }
     }
-    return this.#waitFor(target, cached, gone)
+    if (!this.#makeRoom()) return null
+    return this.#waitFor(target, this.#begin(target, write), gone)
   }
 
   /** Releases all files; those in use are closed after their use. */
