@@ -124,8 +124,25 @@ describeOn(STORE_KINDS, 'files of exports', (kind) => {
     }
     assert.ok(parts.length > 3)
     assert.deepEqual(Buffer.concat(parts), (await send(base, target)).body)
-    const other = await send(base, `${target}?pagination.newestFirst=false`)
+    const other = await send(base, `${target}?pagination.newestFirst=true`)
     assert.equal(other.headers['x-block-height'], String(live.height))
+  })
+
+  test('are the same for every spelling of a request', async (t) => {
+    const { base, live } = await servePoints(t, kind)
+    const { headers } = await send(base, `${EXPORT}.csv`)
+    await commitPoints(live, 2, 1)
+    for (const spelling of [
+      '.csv?',
+      '.csv?&&',
+      '?format=csv',
+      '.csv?source=0&pagination.newestFirst=false',
+    ]) {
+      const { etag } = (await send(base, `${EXPORT}${spelling}`)).headers
+      assert.equal(etag, headers.etag, spelling)
+    }
+    for (const other of ['.ndjson', '.csv?times=iso', '.csv?pagination.newestFirst=true', '.csv?source=1'])
+      assert.equal((await send(base, `${EXPORT}${other}`)).headers['x-block-height'], '2', other)
   })
 
   test('are made once for many who ask at the same time', async (t) => {
@@ -271,10 +288,10 @@ test('Without room for temporary files, exports are sent as they are read', asyn
     if (TMPDIR === undefined) delete process.env.TMPDIR
   })
   const { base, lines } = await servePoints(t, STORE_KINDS[0]!)
-  const whole = await send(base, `${EXPORT}.csv`)
+  const zipped = await send(base, `${EXPORT}.csv`, { headers: { 'accept-encoding': 'gzip' } })
   process.env.TMPDIR = `${folder}/missing`
-  const streamed = await send(base, `${EXPORT}.csv?pagination.newestFirst=false`)
-  assert.deepEqual(streamed.body, whole.body)
+  const streamed = await send(base, `${EXPORT}.csv`)
+  assert.deepEqual(streamed.body, gunzipSync(zipped.body))
   assert.equal(streamed.headers['content-length'], undefined)
   assertSays(lines.join(''), 'exports are sent without a length: no temporary file in ')
 })

@@ -190,7 +190,7 @@ print(json.dumps({"rows": rows, "sum": sum}))`,
       assert.ok(broken < statSync(out).size)
       const whole = await send(base, path)
       assert.ok(readFileSync(out).equals(whole.body))
-      const later = await send(base, `${path}?pagination.newestFirst=false`)
+      const later = await send(base, `${path}?pagination.newestFirst=true`)
       assert.ok(later.body.length > whole.body.length, 'blocks have arrived')
     })
   })

@@ -12,6 +12,7 @@ import { requestedPart } from '../http/responses/ranges.ts'
 import type { LongReads, OpenExport } from '../streams/long-reads/long-reads.ts'
 import { ExportFile, NoTemporaryFileError } from './export-file.ts'
 import { ExportFiles } from './export-files.ts'
+import { exportKey } from './export-query.ts'
 import { type RunningExport, RunningExports, type RunningExportsOptions } from './running-exports.ts'
 import { freePiece, sendBytes } from './send-export.ts'
 
@@ -68,7 +69,7 @@ export class ExportAnswers {
 
   /** The file of all rows, retained for the caller; null if there is none. */
   async #fileOf(request: ExportRequest): Promise<ExportFile | null> {
-    const { exchange } = request
+    const { query, format, exchange } = request
     const { socket } = exchange.request
     const { timeout = 0 } = socket
     const gone = new AbortController()
@@ -78,7 +79,7 @@ export class ExportAnswers {
     socket.setTimeout(0)
     try {
       const write = (abandoned: AbortSignal) => this.#writeFile(request, abandoned)
-      return await this.#files.fileOf(exchange.target, write, gone.signal)
+      return await this.#files.fileOf(exportKey(query, format), write, gone.signal)
     } finally {
       exchange.response.off('close', leave)
       socket.setTimeout(timeout)

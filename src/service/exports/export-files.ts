@@ -25,13 +25,13 @@ type CachedFile = {
 type WriteFile = (abandoned: AbortSignal) => Promise<ExportFile | null>
 
 /**
- * Files of whole exports, by request target. A client that repeats a request within a minute gets the same file, whatever
+ * Files of whole exports, by the export's key. A client that repeats a request within a minute gets the same file, whatever
  * was committed since, because readers request a file range by range. Requests with too many rows for a file are remembered
  * for as long, so that their file is not begun in vain each time.
  */
 export class ExportFiles {
   readonly #limits: Limits['exportFiles']
-  /** By request target; the latest request is last. */
+  /** By the export's key; the latest request is last. */
   readonly #cached = new Map<string, CachedFile>()
   /** Files that are being written or not closed yet, and their bytes: as many as they may have while they are written. */
   #files = 0
@@ -49,33 +49,33 @@ export class ExportFiles {
    * @param write writes the file if it is not cached; these files release it
    * @param gone aborted when the caller's client has left
    */
-  async fileOf(target: string, write: WriteFile, gone: AbortSignal): Promise<ExportFile | null> {
+  async fileOf(key: string, write: WriteFile, gone: AbortSignal): Promise<ExportFile | null> {
     for (;;) {
-      const shared = this.#cached.get(target)
+      const shared = this.#cached.get(key)
       if (shared === undefined) break
       try {
-        return await this.#waitFor(target, shared, gone)
+        return await this.#waitFor(key, shared, gone)
       } catch (error) {
         const isUnavailable = error instanceof ApiError && error.status === 503
         if (gone.aborted || !isUnavailable) throw error
       }
     }
     if (!this.#makeRoom()) return null
-    return this.#waitFor(target, this.#begin(target, write), gone)
+    return this.#waitFor(key, this.#begin(key, write), gone)
   }
 
   /** Releases all files; those in use are closed after their use. */
   async close(): Promise<void> {
-    for (const target of [...this.#cached.keys()]) await this.#drop(target)
+    for (const key of [...this.#cached.keys()]) await this.#drop(key)
   }
 
   /** Waits until a file is written, and retains it for the caller. */
-  async #waitFor(target: string, cached: CachedFile, gone: AbortSignal): Promise<ExportFile | null> {
+  async #waitFor(key: string, cached: CachedFile, gone: AbortSignal): Promise<ExportFile | null> {
     cached.requestedAt = performance.now()
-    this.#cached.delete(target)
-    this.#cached.set(target, cached)
+    this.#cached.delete(key)
+    this.#cached.set(key, cached)
     cached.waiting += 1
-    const leave = () => this.#leave(target, cached)
+    const leave = () => this.#leave(key, cached)
     gone.addEventListener('abort', leave, { once: true })
     try {
       const file = await cached.file
@@ -87,29 +87,29 @@ export class ExportFiles {
   }
 
   /** A client that waited has left: a file that nobody waits for is not written to its end. */
-  #leave(target: string, cached: CachedFile): void {
+  #leave(key: string, cached: CachedFile): void {
     cached.waiting -= 1
     if (cached.waiting > 0 || cached.written !== null) return
-    if (this.#cached.get(target) === cached) this.#cached.delete(target)
+    if (this.#cached.get(key) === cached) this.#cached.delete(key)
     cached.abandon.abort(new Error('its client has left'))
   }
 
-  #begin(target: string, write: WriteFile): CachedFile {
+  #begin(key: string, write: WriteFile): CachedFile {
     const abandon = new AbortController()
     const file = write(abandon.signal)
     const cached: CachedFile = { file, written: null, requestedAt: 0, waiting: 0, abandon }
     this.#count(this.#limits.bytes)
     file.then(
-      (written) => this.#onWritten(target, cached, written),
+      (written) => this.#onWritten(key, cached, written),
       () => {
         this.#uncount(this.#limits.bytes)
-        if (this.#cached.get(target) === cached) this.#cached.delete(target)
+        if (this.#cached.get(key) === cached) this.#cached.delete(key)
       },
     )
     return cached
   }
 
-  #onWritten(target: string, cached: CachedFile, file: ExportFile | null): void {
+  #onWritten(key: string, cached: CachedFile, file: ExportFile | null): void {
     this.#uncount(this.#limits.bytes)
     if (file !== null) {
       this.#count(file.size)
@@ -117,7 +117,7 @@ export class ExportFiles {
     }
     cached.written = { file, latestEnd: performance.now() + MAX_CACHED_MS }
     // The last client that waited has left just before the end.
-    if (this.#cached.get(target) === cached) this.#dropLater(target, cached)
+    if (this.#cached.get(key) === cached) this.#dropLater(key, cached)
     else void file?.release()
   }
 
@@ -133,9 +133,9 @@ export class ExportFiles {
 
   /** Drops files that nobody reads, the longest unused first, until there is room for one more. Returns whether there is. */
   #makeRoom(): boolean {
-    for (const [target, { written }] of this.#cached) {
+    for (const [key, { written }] of this.#cached) {
       if (this.#hasRoom()) break
-      if (written !== null && written.file?.isRead !== true) void this.#drop(target)
+      if (written !== null && written.file?.isRead !== true) void this.#drop(key)
     }
     return this.#hasRoom()
   }
@@ -146,19 +146,19 @@ export class ExportFiles {
   }
 
   /** Drops an entry once it has not been requested for long enough. */
-  #dropLater(target: string, cached: CachedFile): void {
+  #dropLater(key: string, cached: CachedFile): void {
     const end = () => Math.min(cached.requestedAt + CACHED_MS, cached.written!.latestEnd)
     const dropIfDue = () => {
-      if (this.#cached.get(target) !== cached) return
-      if (performance.now() >= end()) void this.#drop(target)
-      else this.#dropLater(target, cached)
+      if (this.#cached.get(key) !== cached) return
+      if (performance.now() >= end()) void this.#drop(key)
+      else this.#dropLater(key, cached)
     }
     setTimeout(dropIfDue, end() - performance.now()).unref()
   }
 
-  async #drop(target: string): Promise<void> {
-    const { written, file } = this.#cached.get(target)!
-    this.#cached.delete(target)
+  async #drop(key: string): Promise<void> {
+    const { written, file } = this.#cached.get(key)!
+    this.#cached.delete(key)
     const droppedFile = written === null ? await file.catch(() => null) : written.file
     await droppedFile?.release()
   }

@@ -94,6 +94,12 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
   return { ...query, cursor: key, list: { market: marketId } }
 }
 
+/** What distinguishes the bytes of an export from those of every other one, however a request spells it. */
+export function exportKey({ resource, ...query }: ExportQuery, format: ExportFormat): string {
+  const asText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+  return JSON.stringify({ name: resource.name, format, ...query }, asText)
+}
+
 /**
  * The form of values.
  *
