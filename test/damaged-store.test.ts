@@ -8,9 +8,11 @@ import { explainPostgresError } from '#core/store/postgres/errors'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
 import { assertSays } from './fixtures/assert-says.ts'
-import { metricsOf, send } from './fixtures/http.ts'
+import { metricsOf, send, statusOf } from './fixtures/http.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { end, startService } from './fixtures/program.ts'
-import { storeOf } from './fixtures/service.ts'
+import { openReceiving, requestText } from './fixtures/raw-http.ts'
+import { keptLog, NO_FILES, serve, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, NAMED_SAMPLE, PERIODS, POINTS, PROVIDERS } from './fixtures/shared.ts'
 import { sqlite, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -26,6 +28,17 @@ function pagesOf(store: string, ...tables: string[]): [page: number][] {
     return database.prepare(`select pageno from dbstat where name in (${names})`).all() as unknown as [
       number,
     ][]
+  } finally {
+    database.close()
+  }
+}
+
+/** The pages with rows of a table, in the order of its key. */
+function leavesOf(store: string, table: string): [page: number][] {
+  const database = new DatabaseSync(store, { readOnly: true, returnArrays: true })
+  try {
+    const sql = `select pageno from dbstat where name = ? and pagetype = 'leaf' order by path`
+    return database.prepare(sql).all(table) as unknown as [number][]
   } finally {
     database.close()
   }
@@ -60,6 +73,33 @@ test('a damaged page met by an answer makes the service not ready until it is st
   assert.doesNotMatch(describeStatus(await statusOfService(base)), /^blocks +none/m)
   await end(service)
 })
+
+for (const [what, target] of [
+  ['an export that has begun', '/api/v2/export/funding-period-data-points?format=ndjson'],
+  ['a stream', '/api/v2/stream/funding-period-data-points?afterBlock=0'],
+] as const) {
+  test(`a damaged page met by ${what} makes the service not ready`, async (t) => {
+    const store = join(temporaryFolder(t), 'lyra.db')
+    const options = { blocks: 20_000, markets: 1, points: 1, parties: 0, events: 0 }
+    copyFileSync(await storeOfGenerated(t, sqlite, options), store)
+    const bytes = readFileSync(store)
+    const pages = leavesOf(store, 'funding_period_data_points')
+    // Many rows can be read before.
+    for (const [page] of pages.slice(pages.length * 0.6, pages.length * 0.7))
+      bytes.fill(0xee, (page - 1) * 4096, page * 4096)
+    writeFileSync(store, bytes)
+    const { lines, logger } = keptLog('error')
+    const base = await serve(t, store, { inThreads: true, limits: NO_FILES, logger })
+    assert.equal(await statusOf(base, '/ready'), 200)
+    const { socket, received } = openReceiving(base)
+    t.after(() => socket.destroy())
+    socket.write(requestText(`GET ${target}`))
+    await until(async () => (await statusOf(base, '/ready')) === 503, 'that it is not ready', 5)
+    assertSays((await send(base, '/ready')).text, '"reason":"store damaged"')
+    assert.match(received().toString(), /^HTTP\/1.1 200 /)
+    assertSays(lines.join(''), 'store damaged: ')
+  })
+}
 
 test('damage that PostgreSQL reports is known as such', () => {
   for (const code of ['XX001', 'XX002']) {

@@ -44,9 +44,9 @@ export type IngestionState = {
   hasStarted?(): boolean
 }
 
-/** What answers have found out about the store's state. */
+/** What answers, streams and exports have found out about the store's state. */
 export type StoreHealth = {
-  /** Whether an answer has failed at damage since the service was started. */
+  /** Whether one has failed at damage since the service was started. */
   isDamaged: boolean
 }
 

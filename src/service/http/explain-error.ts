@@ -9,16 +9,27 @@ const DAMAGE_RETRY_S = 600
 /** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */
 export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
 
-/** @param onDamage called for each answer that a damaged store could not give */
-export function createExplainError(logger: Logger, onDamage: () => void): ExplainError {
+/** Logs an error if the store is damaged. Returns whether it is. */
+export type NoteDamage = (error: unknown) => boolean
+
+/** @param onDamage called for each error of a damaged store */
+export function createNoteDamage(logger: Logger, onDamage: () => void): NoteDamage {
+  const notice = countedNotice((message) => logger.error(message))
+  return (error) => {
+    const isDamaged = error instanceof StoreUnavailableError && error.isDamaged
+    if (!isDamaged) return false
+    onDamage()
+    notice(`store damaged: ${error.message}`)
+    return true
+  }
+}
+
+export function createExplainError(logger: Logger, noteDamage: NoteDamage): ExplainError {
   // While a database is unreachable, every request fails.
   const noteUnavailable = countedNotice((message) => logger.warn(message))
-  const noteDamage = countedNotice((message) => logger.error(message))
   return (error, name) => {
     if (error instanceof ApiError) return error
-    if (error instanceof StoreUnavailableError && error.isDamaged) {
-      onDamage()
-      noteDamage(`store damaged: ${error.message}`)
+    if (noteDamage(error)) {
       return unavailable('the store is damaged, and cannot give this answer; see /ready', DAMAGE_RETRY_S)
     }
     if (error instanceof StoreUnavailableError) {

@@ -20,7 +20,7 @@ import { UnsentBytes } from '../http/clients/unsent-bytes.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import { notFound } from '../http/errors.ts'
 import { addAnswerMetrics, type Exchanges } from '../http/exchange.ts'
-import { createExplainError } from '../http/explain-error.ts'
+import { createExplainError, createNoteDamage } from '../http/explain-error.ts'
 import { LIMITS, type Limits } from '../http/limits.ts'
 import { MARKET_METRICS_PATH } from '../http/paths.ts'
 import { createHttpServer } from '../http/requests/http-server.ts'
@@ -34,6 +34,7 @@ import type { QueueClass } from '../questions/question.ts'
 import { QUESTIONS } from '../questions/questions.ts'
 import { Account } from '../quotas.ts'
 import type { LongReads } from '../streams/long-reads/long-reads.ts'
+import { withNotedFaults } from '../streams/long-reads/noted-reads.ts'
 import { Streams } from '../streams/stream-route.ts'
 import { commit } from '../version.ts'
 import { serviceRoutes } from './service-routes.ts'
@@ -97,9 +98,13 @@ export type App = {
 
 /** Puts the parts of a service together. Nothing listens yet; the reader, renderer and log stay their owner's to close. */
 export function createApp(options: AppOptions): App {
-  const { reader, renderer, longReads, logger } = options
+  const { reader, renderer, logger } = options
   const limits = { ...LIMITS, ...options.limits }
   const health: StoreHealth = { isDamaged: false }
+  const noteDamage = createNoteDamage(logger, () => {
+    health.isDamaged = true
+  })
+  const longReads = withNotedFaults(options.longReads, noteDamage)
   const metrics = createMetrics()
   const clusterFaults = watchCluster(reader, logger, metrics)
   addServiceMetrics(metrics, options, health)
@@ -138,9 +143,7 @@ export function createApp(options: AppOptions): App {
     ...serviceRoutes({ ...options, metrics, storeName: options.storeName, health, clusterFaults }),
   ]
 
-  const explainError = createExplainError(logger, () => {
-    health.isDamaged = true
-  })
+  const explainError = createExplainError(logger, noteDamage)
   const shared: App['shared'] = { answers, ...clients, explainError, health, known: { storeHead: null } }
   let isClosing = false
   const server = createAppServer({
