@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Freshness } from '../pages/page.ts'
 import { readFreshness, type StoreState, stateOf } from '../queries/freshness.ts'
