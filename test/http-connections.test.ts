@@ -16,6 +16,7 @@ import { LONG, scaled } from './fixtures/sampling.ts'
 import { serveFile, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, POINTS, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const KEEP = { Connection: 'keep-alive' }
 const PAGE = `${POINTS}?pagination.first=2`
@@ -71,7 +72,6 @@ for (const kind of ANY_STORE_KIND) {
     for (const [what, bytes, expected] of [
       ['bytes that are no HTTP', '\x00\x01\x02 garbage\r\n\r\n', MALFORMED],
       ['an unknown method', request(`BREW ${PAGE}`), NOT_ALLOWED],
-      ['CONNECT', request('CONNECT lyra:1'), NOT_FOUND],
       [
         'a chunk without a size',
         request(`GET ${PAGE}`, { 'Transfer-Encoding': 'chunked' }, 'zz\r\n'),
@@ -92,6 +92,29 @@ for (const kind of ANY_STORE_KIND) {
         },
       )
     }
+
+    await t.test('CONNECT is answered after answered requests, and closes the connection', async () => {
+      const { socket, received, ended } = openReceiving(base)
+      socket.write(request(`GET ${PAGE}`))
+      await until(() => readAnswers(received()).answers.length === 1, 'the answer')
+      socket.write(request('CONNECT lyra:1'))
+      await ended
+      const { answers, rest } = readAnswers(received())
+      assert.equal(rest, '')
+      assert.equal(answers[0]!.body, page)
+      assertRefusal(answers[1]!, NOT_FOUND, 'CONNECT')
+      assert.deepEqual(answers[1]!.headers.get('connection'), ['close'])
+    })
+
+    await t.test('CONNECT after a request that is not answered closes the connection', async () => {
+      const { socket, received, ended } = openReceiving(base)
+      socket.write(request('GET /api/v2/stream/checkpoints'))
+      await until(() => received().includes('event: position'), 'the stream')
+      socket.write(request('CONNECT lyra:1'))
+      const closes = await Promise.race([ended.then(() => true), delay(5_000, false, { ref: false })])
+      socket.destroy()
+      assert.ok(closes)
+    })
 
     for (const [what, headers, body] of [
       ['a body', { 'Content-Length': '3' }, 'abc'],

@@ -145,6 +145,11 @@ export class Connections {
     return false
   }
 
+  /** Whether a request of the connection has not been answered to its end. */
+  isAnswering(socket: Duplex): boolean {
+    return this.#requests.get(socket)?.isAnswering === true
+  }
+
   #requestsOf(socket: Duplex): ConnectionRequests {
     let requests = this.#requests.get(socket)
     if (requests === undefined) {
@@ -157,7 +162,7 @@ export class Connections {
   /** The oldest connection on which nothing is being answered, or the oldest. */
   #idlest(sockets: ReadonlySet<Socket>): Socket {
     const [oldest] = sockets
-    for (const socket of sockets) if (this.#requests.get(socket)?.isAnswering !== true) return socket
+    for (const socket of sockets) if (!this.isAnswering(socket)) return socket
     return oldest!
   }
 }

@@ -48,10 +48,14 @@ export class ParserErrors {
     void this.#answer(connection, refusalOf(error, this.#options.findRoute))
   }
 
-  /** For its `connect` event. */
+  /** For its `connect` event. Closes the connection if a request before it is not answered yet. */
   onConnect({ url = '' }: IncomingMessage, connection: Duplex): void {
-    // Node leaves errors and data of such a connection to the handler.
+    // Node leaves errors, data and time limits of such a connection to the handler, also those of answers before.
     connection.on('error', () => connection.destroy())
+    if (this.#options.connections.isAnswering(connection)) {
+      connection.destroy()
+      return
+    }
     connection.resume()
     void this.#answer(connection, refusalOfMethod(url, this.#options.findRoute))
   }
