@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { getPage } from './fixtures/http.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { listen } from './fixtures/listen.ts'
 import { startService } from './fixtures/program.ts'
 import {
@@ -17,6 +19,9 @@ import { serveFile, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, POINTS, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
+
+/** A generated stream: its pages of points and its export are more than a system buffers for a client that does not read. */
+const MANY_POINTS = { blocks: 6_200, markets: 5, points: 5, parties: 1, events: 0 }
 
 const KEEP = { Connection: 'keep-alive' }
 const PAGE = `${POINTS}?pagination.first=2`
@@ -213,5 +218,39 @@ for (const kind of ANY_STORE_KIND) {
     const seconds = (performance.now() - stoppedAt) / 1000
     assert.ok(seconds < scaled(3, 12), `${seconds} s`)
     if (stuck !== null) assert.ok(seconds > 9, `${seconds} s`)
+  })
+
+  test(`A service that stops sends the answers it has begun, whole, and does not wait for idle connections (${kind.name})`, async (t) => {
+    const store = await storeOfGenerated(t, kind, MANY_POINTS)
+    const { service, base } = await startService(t, `--store ${store}`)
+    const { edges } = await getPage(base, '/api/v2/instruments')
+    const { marketId } = edges[0]!.node as { marketId: string }
+    const points = `/api/v2/funding-periods/data-points/${marketId}?pagination.first=5000`
+    const askAndPause = (target: string, times: number) => {
+      const opened = openReceiving(base)
+      opened.socket.pause()
+      opened.socket.write(request(`GET ${target}`).repeat(times))
+      return opened
+    }
+    const pages = askAndPause(points, 16)
+    const rows = askAndPause(`/api/v2/export/funding-period-data-points?format=ndjson`, 1)
+    const unused = openReceiving(base)
+    await delay(1_000)
+
+    const stoppedAt = performance.now()
+    service.child.kill('SIGTERM')
+    await delay(200)
+    for (const { socket } of [pages, rows]) socket.resume()
+    await Promise.all([pages, rows, unused].map(({ ended }) => ended))
+    const { code, stderr } = await service.outcome
+    assert.equal(code, 0, stderr)
+    const seconds = (performance.now() - stoppedAt) / 1000
+    assert.ok(seconds < 6, `${seconds} s`)
+
+    const { answers, rest } = readAnswers(pages.received())
+    assert.equal(rest, '', 'a page is cut off')
+    assert.ok(answers.length > 0)
+    for (const { body } of answers) assert.equal(JSON.parse(body).fundingPeriodDataPoints.edges.length, 5_000)
+    assert.match(rows.received().toString('latin1').slice(-100), /\}\n(\r\n0\r\n\r\n)?$/)
   })
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { RESOURCES } from '#core/resources/resources'
@@ -25,6 +24,7 @@ import { LIMITS, type Limits } from '../http/limits.ts'
 import { MARKET_METRICS_PATH } from '../http/paths.ts'
 import { createHttpServer } from '../http/requests/http-server.ts'
 import { ParserErrors } from '../http/requests/parser-errors.ts'
+import { ServerStop } from '../http/requests/server-stop.ts'
 import { RequestTaker } from '../http/requests/take-requests.ts'
 import { staticRoutes } from '../http/responses/static-routes.ts'
 import { createRouter, type FindRoute, type Route } from '../http/router.ts'
@@ -154,6 +154,7 @@ export function createApp(options: AppOptions): App {
     trustProxy: options.trustProxy,
     isClosing: () => isClosing,
   })
+  const serverStop = new ServerStop(server, shared.connections)
   return {
     server,
     paths: routes.map(({ path }) => path),
@@ -161,9 +162,7 @@ export function createApp(options: AppOptions): App {
     close: async () => {
       isClosing = true
       streams.end()
-      const closed = once(server, 'close')
-      server.close()
-      await closed
+      await serverStop.stop()
       await exports.close()
     },
     shared,

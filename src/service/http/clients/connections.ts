@@ -150,6 +150,11 @@ export class Connections {
     return this.#requests.get(socket)?.isAnswering === true
   }
 
+  /** Whether the connection has brought the head of a request, answered or not. */
+  hasRequests(socket: Duplex): boolean {
+    return this.#requests.has(socket)
+  }
+
   #requestsOf(socket: Duplex): ConnectionRequests {
     let requests = this.#requests.get(socket)
     if (requests === undefined) {
