@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { get, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Reader } from '#core/store/store'
 import type { ServerEvent } from '../client/src/event-stream.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { getPage, metricsOf, query, send, statusOf } from './fixtures/http.ts'
 import { type Listener, listen, rowsOf } from './fixtures/listen.ts'
@@ -22,11 +24,11 @@ import {
   serveLive,
 } from './fixtures/live-store.ts'
 import { startService } from './fixtures/program.ts'
-import { openSocket, requestText } from './fixtures/raw-http.ts'
+import { openReceiving, openSocket, requestText } from './fixtures/raw-http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { serve } from './fixtures/service.ts'
-import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
+import { serve, serveApp } from './fixtures/service.ts'
+import { describeOn, openReader, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** The events of the first block. */
@@ -361,5 +363,32 @@ describe('a stream', () => {
     const head = await send(base, CHECKPOINT_STREAM, { method: 'HEAD' })
     assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])
     assert.equal(await statusOf(base, CHECKPOINT_STREAM, { method: 'POST' }), 405)
+  })
+
+  test('is refused if the service stops before its request has been read', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, FIRST)
+    const reader = await openReader(t, store)
+    const asked = Promise.withResolvers<void>()
+    const stops = Promise.withResolvers<void>()
+    const slow: Reader = {
+      ...reader,
+      freshness: async (since) => {
+        asked.resolve()
+        await stops.promise
+        return reader.freshness(since)
+      },
+    }
+    const { base, app } = await serveApp(t, store, { reader: slow })
+    const { socket, received, ended } = openReceiving(base)
+    t.after(() => socket.destroy())
+    socket.write(requestText(`GET ${CHECKPOINT_STREAM}`))
+    await asked.promise
+    const stopped = app.close()
+    stops.resolve()
+    await until(() => received().length > 0, 'an answer')
+    assertSays(received().toString('latin1'), '503 Service Unavailable')
+    assertSays(received().toString('latin1'), 'the service stops')
+    await Promise.all([ended, stopped])
   })
 })

@@ -75,6 +75,7 @@ export class Streams {
   /** Counts streams that were ended because the client read too slowly. */
   readonly #dropped: Counter
   readonly #stopListening: () => void
+  #hasEnded = false
 
   constructor({
     reader,
@@ -100,8 +101,9 @@ export class Streams {
     this.routes = offered.map((stream) => this.#routeOf(stream))
   }
 
-  /** Ends all open streams, and asks the store for no more. */
+  /** Ends all open streams, refuses further ones, and asks the store for no more. */
   end(): void {
+    this.#hasEnded = true
     this.#stopListening()
     this.#hub.close()
     for (const follower of this.#followers) follower.end()
@@ -161,10 +163,16 @@ export class Streams {
     }
   }
 
-  /** Sends the head of the answer, and lets the client follow. */
+  /**
+   * Sends the head of the answer, and lets the client follow.
+   *
+   * @throws {ApiError} 503 if too many streams are open, or the service stops.
+   */
   #answer(exchange: Exchange, resource: Resource, { feed, storeHead }: RequestedStream): void {
     const { request, response, address } = exchange
     if (response.destroyed) return
+    // The request may have waited for its read.
+    if (this.#hasEnded) throw unavailable('the service stops')
     let follower: ResponseFollower | null = null
     const leave = this.#slots.take({ resource, key: feed.key, address, end: () => follower?.end() })
     if (leave === null) throw unavailable('too many streams are open; try again later')
