@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { get, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreUnavailableError } from '#core/store/errors'
 import type { Reader } from '#core/store/store'
+import { type LongReads, longReadsOf } from '#service/streams/long-reads/long-reads'
 import type { ServerEvent } from '../client/src/event-stream.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
@@ -390,5 +394,33 @@ describe('a stream', () => {
     assertSays(received().toString('latin1'), '503 Service Unavailable')
     assertSays(received().toString('latin1'), 'the service stops')
     await Promise.all([ended, stopped])
+  })
+
+  test('leaves nothing behind on its connection, which brings further requests', async (t) => {
+    const sockets = new Set<Socket>()
+    const note = (message: unknown) => sockets.add((message as { socket: Socket }).socket)
+    subscribe('http.server.request.start', note)
+    t.after(() => unsubscribe('http.server.request.start', note))
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, FIRST)
+    const reader = await openReader(t, store)
+    const longReads: LongReads = {
+      ...longReadsOf(reader),
+      readChunk: async () => {
+        throw new StoreUnavailableError('the disk is full')
+      },
+    }
+    const base = await serve(t, store, { longReads })
+    const { socket, received } = openReceiving(base)
+    t.after(() => socket.destroy())
+    const ends = () => received().toString('latin1').split('\r\n0\r\n\r\n').length - 1
+    const counts: number[] = []
+    for (const streams of [1, 2, 3, 4]) {
+      socket.write(requestText(`GET ${CHECKPOINT_STREAM}`, { Connection: 'keep-alive' }))
+      await until(() => ends() === streams, 'the end of a stream')
+      counts.push([...sockets][0]!.listenerCount('end'))
+    }
+    assert.equal(sockets.size, 1)
+    assert.deepEqual(counts, Array(4).fill(counts[0]))
   })
 })

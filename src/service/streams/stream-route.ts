@@ -198,12 +198,15 @@ export class Streams {
   #addFollower({ response, address }: Exchange): ResponseFollower {
     const follower = new ResponseFollower(response, this.#unsentBytes, address, () => this.#dropped.inc())
     this.#followers.add(follower)
+    const { socket } = response
+    const leave = () => response.destroy()
     response.once('close', () => {
       this.#followers.delete(follower)
       this.#hub.leave(follower)
+      socket?.off('end', leave)
     })
     // The server leaves a connection open whose client has ended its side, but a client that ends its side of a stream is gone.
-    response.socket?.once('end', () => response.destroy())
+    socket?.once('end', leave)
     return follower
   }
 }
