@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, renameSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
@@ -11,6 +12,7 @@ import { LoneClient } from '#service/answers/lone-client'
 import { startRenderThreads } from '#service/answers/render-threads'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
 import { SequentialRenderer } from '#service/answers/sequential-renderer'
+import { ThreadCalls } from '#service/answers/thread-calls'
 import type { BodyForm, RenderedBody, Workload } from '#service/questions/question'
 import { questionAt } from '#service/questions/question-at'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -305,4 +307,14 @@ test('A failed thread is reported, and started again', async () => {
   assert.equal(threads.isRunning(), false)
   await until(() => lines.length > 3, 'the three threads are started again')
   await threads.close()
+})
+
+test('A thread that goes on with a request when it is to end is ended after 5 s', async () => {
+  const module = new URL('fixtures/endless-thread.ts', import.meta.url)
+  const thread = new ThreadCalls<null, null>({ module, task: null, logger: SILENT, what: 'a thread' })
+  await until(() => thread.isRunning, 'the thread runs')
+  const answer = assert.rejects(thread.ask(null), StoreUnavailableError)
+  const isClosed = thread.close().then(() => true)
+  assert.ok(await Promise.race([isClosed, sleep(20_000, false, { ref: false })]))
+  await answer
 })

@@ -8,6 +8,9 @@ const MAX_YOUNG_MB = 8
 /** How long after its end a thread is started again, unless a request comes earlier, in milliseconds. */
 const RESTART_MS = 1_000
 
+/** How long a thread may go on with its requests once it is to end, in milliseconds: nobody waits for their answers any more. */
+const END_MS = 5_000
+
 type ThreadOptions = {
   module: URL
   task: unknown
@@ -68,7 +71,7 @@ export class ThreadCalls<Request, Answer> {
     })
   }
 
-  /** Ends the thread once it has answered everything. */
+  /** Ends the thread once it has answered everything, or after 5 s; requests that are not answered then are rejected. */
   async close(): Promise<void> {
     this.#isClosed = true
     const worker = this.#worker
@@ -76,7 +79,9 @@ export class ThreadCalls<Request, Answer> {
     const { promise: gone, resolve } = Promise.withResolvers<unknown>()
     worker.once('exit', resolve)
     worker.postMessage('stop' satisfies ToThread<Request>)
+    const timer = setTimeout(() => void worker.terminate(), END_MS)
     await gone
+    clearTimeout(timer)
   }
 
   #startIfEnded(): Worker {
