@@ -120,6 +120,27 @@ test('Reports only wait for reports, in turns of addresses', async (t) => {
   )
 })
 
+test('An address is reported if its request has waited too long for its own ones, not for those of others', async () => {
+  /** Runs two long requests and one that waits for them, each of an address. */
+  const reportedOf = async (...[first, second, last]: [string, string, string]) => {
+    const reported: string[] = []
+    const queue = createQueue(new Account((address) => reported.push(address)), 2)
+    const long = [first, second].map((address) => queue.run(() => delay(10_100), address))
+    await assert.rejects(
+      queue.run(async () => {}, last),
+      { status: 503 },
+    )
+    await Promise.all(long)
+    return reported
+  }
+  const cases = [
+    reportedOf('10.0.0.1', '10.0.0.2', '10.0.0.3'),
+    reportedOf('10.0.0.1', '10.0.0.3', '10.0.0.3'),
+    reportedOf('10.0.0.3', '10.0.0.3', '10.0.0.3'),
+  ]
+  assert.deepEqual(await Promise.all(cases), [[], [], ['10.0.0.3']])
+})
+
 test('A request whose connection closes while it waits leaves the queue, and its work never runs', async () => {
   const queue = createQueue(new Account(), 8)
   const ends: (() => void)[] = []

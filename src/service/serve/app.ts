@@ -192,7 +192,7 @@ function createClients({ logger, rateLimit, trustProxy }: AppOptions, limits: Li
   const account = new Account((address) => {
     if (trustProxy) return
     logger.warn(
-      `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
+      `client ${address} takes all connections, running requests, streams or exports that are allowed at a time; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
     )
   })
   const connections = new Connections({

@@ -30,11 +30,13 @@ export class Queue {
   /** What wakes the requests that wait, by address; the address whose turn is next comes first. */
   readonly #waiting = new Map<string, Set<() => void>>()
   #running = 0
+  /** The last address whose work began or ended, and since when there was none of another one. */
+  #soleAddress = { address: '', since: 0 }
   /** When the first work of this round of the event loop was begun; null before. */
   #roundSince: number | null = null
 
   /**
-   * @param account told of an address whose request is refused while no other address waits
+   * @param account told of an address whose request is refused although it has waited for its own requests alone
    * @param atOnce maximum number of requests whose work runs
    * @param sliceMs milliseconds in one round of the event loop after which no further work is begun in it
    */
@@ -56,11 +58,13 @@ export class Queue {
     const since = performance.now()
     if (this.#waiting.size === 0 && this.#hasRoom()) this.#begin()
     else if (!(await this.#wait(address, connection))) throw new ClientGoneError()
+    this.#noteUse(address)
     try {
       if (connection?.destroyed === true) throw new ClientGoneError()
       this.#refuseIfLate(address, since)
       return await work()
     } finally {
+      this.#noteUse(address)
       this.#running -= 1
       this.#beginNext()
     }
@@ -112,10 +116,15 @@ export class Queue {
     return hasTurn
   }
 
+  /** Notes that work of an address begins or ends. */
+  #noteUse(address: string): void {
+    if (address !== this.#soleAddress.address) this.#soleAddress = { address, since: performance.now() }
+  }
+
   #refuseIfLate(address: string, since: number): void {
     if (performance.now() - since < MAX_TURN_WAIT_MS) return
-    const isAlone = [...this.#waiting.keys()].every((other) => other === address)
-    if (isAlone) this.#account.reportAlone(address)
+    const isOnlyWaiting = [...this.#waiting.keys()].every((other) => other === address)
+    if (isOnlyWaiting && this.#soleAddress.since <= since) this.#account.reportAlone(address)
     throw unavailable('the service is overloaded; try again')
   }
 }
