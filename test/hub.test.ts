@@ -23,9 +23,14 @@ class CountingFeed implements Feed {
   /** What an update waits for, or fails with. */
   work: () => Promise<void> = async () => {}
 
-  async update(): Promise<void> {
+  /** The height of the store that it reads. */
+  storeHeight: () => string | null = () => null
+
+  async update(): Promise<bigint | null> {
     this.updates++
+    const height = this.storeHeight()
     await this.work()
+    return height === null ? null : BigInt(height)
   }
 
   /** Runs while a follower joins. */
@@ -68,8 +73,10 @@ describe('The hub of streams', () => {
   })
   afterEach(() => hub.close())
 
-  const follow = (key: string, feed: CountingFeed, one = follower()) =>
-    hub.follow({ key, createFeed: () => feed, start: 'now' }, one)
+  const follow = (key: string, feed: CountingFeed, one = follower()) => {
+    feed.storeHeight = () => height
+    return hub.follow({ key, createFeed: () => feed, start: 'now' }, one)
+  }
 
   /** Commits a block, and waits until a feed has been read once more. */
   async function commit(to: string | null, read: CountingFeed): Promise<void> {
@@ -201,6 +208,25 @@ describe('The hub of streams', () => {
     await until(() => feed.updates === 2, 'the feed to be read again')
     await sleep(POLL_MS)
     assert.equal(feed.updates, 2)
+  })
+
+  test('reads a feed again whose replica lags behind the one that was asked, until it has read as much', async () => {
+    const feed = new CountingFeed()
+    await follow('a', feed)
+    await commit('2', feed)
+    feed.storeHeight = () => '2'
+    await commit('3', feed)
+    await until(() => feed.updates >= 4, 'the feed to be read again')
+    feed.storeHeight = () => '3'
+    const before = feed.updates
+    await until(() => feed.updates > before, 'the feed to be read')
+    await sleep(5)
+    const { updates } = feed
+    // Once asked of the one that lags behind, the feed has more already.
+    height = '2'
+    hub.committed()
+    await sleep(POLL_MS)
+    assert.equal(feed.updates, updates)
   })
 
   test('looks for filled gaps after a commit that moves no position, for feeds alone that await some', async () => {

@@ -253,7 +253,7 @@ describe('A feed of market summaries', () => {
   const row = (price: string) => [LIVE_MARKET, ...Array(9).fill(null).with(4, `"${price}"`)]
 
   test('waits for a replica that lags behind, as long as anyone follows', async () => {
-    const answers = [null, { rows: [row('1')], name: 'a' }]
+    const answers = [null, { rows: [row('1')], height: 1n, name: 'a' }]
     const feed = new SummaryFeed(async () => answers.shift()!, 0)
     const receiver = createReceiver()
     await feed.join(receiver)
@@ -261,8 +261,17 @@ describe('A feed of market summaries', () => {
     assert.deepEqual(answers, [])
   })
 
+  test('says which height it has read, not which one it was to read', async () => {
+    let height = 99n
+    const feed = new SummaryFeed(async () => ({ rows: [], height, name: 'a' }), 0)
+    await feed.join(createReceiver())
+    assert.equal(await feed.update(), 99n)
+    height = 100n
+    assert.equal(await feed.update(), 100n)
+  })
+
   test('tells a store without markets that it is complete, and sends silent followers a comment', async () => {
-    const feed = new SummaryFeed(async () => ({ rows: [], name: 'a' }), 0)
+    const feed = new SummaryFeed(async () => ({ rows: [], height: 1n, name: 'a' }), 0)
     const [silent, other] = [createReceiver(), createReceiver()]
     await feed.join(silent)
     await feed.join(other)
@@ -276,7 +285,7 @@ describe('A feed of market summaries', () => {
     const gate = Promise.withResolvers<void>()
     const feed = new SummaryFeed(async () => {
       await gate.promise
-      return { rows: [row('1')], name: 'a' }
+      return { rows: [row('1')], height: 1n, name: 'a' }
     }, 0)
     const receiver = createReceiver()
     const joined = feed.join(receiver)

@@ -5,8 +5,11 @@ import { PollSchedule, TICK_MS } from './poll-schedule.ts'
 
 /** A reading of the store for any number of followers. */
 export type Feed = {
-  /** Reads what is new and sends it. Rejects if the store cannot be read; it is then called again. */
-  update(): Promise<void>
+  /**
+   * Reads what is new and sends it. Resolves with the height that it has read, which on a replica may be less than that of the
+   * store when the hub asked; null if it has read nothing yet. Rejects if the store cannot be read; it is then called again.
+   */
+  update(): Promise<bigint | null>
   /**
    * Adds a follower. Resolves once it has received its missing events, or later, which begin at its `start`. Rejects if the
    * store cannot be read.
@@ -40,13 +43,13 @@ type FollowedFeed = {
   feed: Feed
   updates: SingleFlight<void>
   followers: Set<Follower>
-  /** The height of the store when the feed was last read. */
-  height: string | null
+  /** The height up to which the feed has last been read; null before. */
+  height: bigint | null
   isFailing: boolean
 }
 
 /**
- * All streams of one store. Asks the store for its height, and updates the feeds that were last updated at another one.
+ * All streams of one store. Asks the store for its height, and updates the feeds that have read less.
  * `stream-slots.ts` limits the number of streams.
  */
 export class Hub {
@@ -58,7 +61,7 @@ export class Hub {
   /** Runs while anyone follows. */
   #timer: NodeJS.Timeout | null = null
   /** The height of the store when it was last asked. */
-  #storeHeight: string | null = null
+  #storeHeight: bigint | null = null
   /** The last error reported, while some feed cannot be read. */
   #fault: string | null = null
 
@@ -118,21 +121,20 @@ export class Hub {
 
   async #poll(): Promise<void> {
     const isAfterCommit = this.#schedule.begin(performance.now())
-    this.#storeHeight = (await this.#reader.freshness(null)).storeHead?.height ?? null
+    const { storeHead } = await this.#reader.freshness(null)
+    this.#storeHeight = storeHead === null ? null : BigInt(storeHead.height)
     this.#forgetFaultIfRead()
     const looksForGaps = this.#schedule.beginGapSearch(isAfterCommit, performance.now())
     for (const { feed, updates, height } of this.#followed.values()) {
-      const hasMoved = this.#storeHeight !== null && this.#storeHeight !== height
-      if (hasMoved || (looksForGaps && feed.awaitsGaps)) void updates.fresh()
+      const isBehind = this.#storeHeight !== null && (height === null || height < this.#storeHeight)
+      if (isBehind || (looksForGaps && feed.awaitsGaps)) void updates.fresh()
     }
   }
 
   /** Feeds do not wait for each other. One that fails is updated again at the next poll. */
   async #update(followed: FollowedFeed): Promise<void> {
-    const height = this.#storeHeight
     try {
-      await followed.feed.update()
-      followed.height = height
+      followed.height = await followed.feed.update()
       followed.isFailing = false
       this.#forgetFaultIfRead()
     } catch (error) {

@@ -65,8 +65,9 @@ export class RowFeed implements Feed {
   }
 
   /** Reads new rows and sends them to every follower that is up to date. */
-  update(): Promise<void> {
-    return this.#updates.fresh()
+  async update(): Promise<bigint | null> {
+    await this.#updates.fresh()
+    return this.#progress === null ? null : this.#progress.coverage.height
   }
 
   /** Whether a gap may be filled that the feed waits for: that does not change the store head. */

@@ -35,6 +35,8 @@ export class SummaryFeed implements Feed {
   #change = 0
   /** Name of the last answer. */
   #answer: string | null = null
+  /** The height of the store in the last answer; null before the first one. */
+  #height: bigint | null = null
   /** All summaries as text; null until a new follower needs it. */
   #whole: readonly Buffer[] | null = null
   #sentAt = Number.NEGATIVE_INFINITY
@@ -46,10 +48,11 @@ export class SummaryFeed implements Feed {
   }
 
   /** Sends changes, once they are due. */
-  async update(): Promise<void> {
+  async update(): Promise<bigint | null> {
     const wait = this.#sentAt + this.#paceMs - performance.now()
     if (wait > 0) await sleep(wait, undefined, { ref: false })
     if (this.#isFollowed) await this.#updates.fresh()
+    return this.#height
   }
 
   /**
@@ -105,6 +108,7 @@ export class SummaryFeed implements Feed {
     }
     if (answer === null) return
     this.#answer = answer.name
+    this.#height = answer.height
     const change = this.#change + 1
     const nodes: string[] = []
     for (const row of answer.rows) {

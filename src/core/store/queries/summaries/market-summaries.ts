@@ -42,8 +42,8 @@ type CachedSummaries = Summaries & {
 /** The summaries of all markets in one snapshot. */
 type AllSummaries = { storeHead: StoreHead; version: StoreVersion; rows: readonly Row[] }
 
-/** Summaries that differ from those of the previous answer, and the name of this answer. */
-export type ChangedSummaries = { rows: Row[]; name: string }
+/** Summaries that differ from those of the previous answer, the height of the store, and the name of this answer. */
+export type ChangedSummaries = { rows: Row[]; height: bigint; name: string }
 
 /** All summaries as of an answer of {@link MarketSummaries.changed}, by market. */
 type AnsweredSummaries = { name: string | null; height: bigint; rows: ReadonlyMap<string, Row> }
@@ -96,8 +96,9 @@ export class MarketSummaries {
       .filter((row) => !isSameRow(before.get(String(row[0])), row))
     // A query may run again after its answer was lost: a new name for each answer tells the two apart.
     const name = randomUUID()
-    this.#answered = { name, height: BigInt(storeHead.height), rows }
-    return { rows: changed, name }
+    const height = BigInt(storeHead.height)
+    this.#answered = { name, height, rows }
+    return { rows: changed, height, name }
   }
 
   /**
