@@ -101,7 +101,7 @@ export class Streams {
     this.routes = offered.map((stream) => this.#routeOf(stream))
   }
 
-  /** Ends all open streams, refuses further ones, and asks the store for no more. */
+  /** Ends all open streams, and further ones as soon as they begin, and asks the store for no more. */
   end(): void {
     this.#hasEnded = true
     this.#stopListening()
@@ -166,13 +166,11 @@ export class Streams {
   /**
    * Sends the head of the answer, and lets the client follow.
    *
-   * @throws {ApiError} 503 if too many streams are open, or the service stops.
+   * @throws {ApiError} 503 if too many streams are open.
    */
   #answer(exchange: Exchange, resource: Resource, { feed, storeHead }: RequestedStream): void {
     const { request, response, address } = exchange
     if (response.destroyed) return
-    // The request may have waited for its read.
-    if (this.#hasEnded) throw unavailable('the service stops')
     let follower: ResponseFollower | null = null
     const leave = this.#slots.take({ resource, key: feed.key, address, end: () => follower?.end() })
     if (leave === null) throw unavailable('too many streams are open; try again later')
@@ -185,6 +183,11 @@ export class Streams {
     response.write(RETRY)
     const added = this.#addFollower(exchange)
     follower = added
+    if (this.#hasEnded) {
+      // Its read came late. A browser reconnects after an orderly end, and gives up after an error.
+      added.end()
+      return
+    }
     this.#hub.follow(feed, added).catch((error: unknown) => {
       // The client reconnects automatically, and the status of that answer gives the reason.
       if (error instanceof StoreUnavailableError || error instanceof ApiError) {
