@@ -249,7 +249,7 @@ test('schemathesis finds only documented deviations', async (t) => {
     return skip(t, 'schemathesis is not installed; LYRA_SCHEMATHESIS may name it')
   }
   const base = await serveRecording('perps-calm')
-  const examples = String(scaled(4, 2_000))
+  const examples = String(scaled(4, 300))
   // Wrong and missing values have tests of their own.
   const phases = scaled('examples,fuzzing', 'examples,coverage,fuzzing,stateful')
   const args = [
