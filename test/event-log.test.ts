@@ -102,10 +102,6 @@ function recordingDisk(calls: string[]): LogDisk {
       calls.push(`rename to ${basename(to)}`)
       NODE_DISK.rename(from, to)
     },
-    renameMeanwhile: (from, to) => {
-      calls.push(`rename to ${basename(to)}`)
-      return NODE_DISK.renameMeanwhile(from, to)
-    },
     flushFolder: (folder) => {
       calls.push('flush folder')
       return NODE_DISK.flushFolder(folder)
@@ -211,30 +207,6 @@ describe('An event log', () => {
     free.resolve()
     await writer.close()
     assert.equal(writer.head.last, 3n)
-  })
-
-  test('takes events while the head and a full segment are renamed, which also waits for a busy disk', async (t) => {
-    const folder = temporaryFolder(t)
-    const renamed: string[] = []
-    const free = Promise.withResolvers<void>()
-    const rename = (from: string, to: string) => {
-      renamed.push(basename(to))
-      NODE_DISK.rename(from, to)
-    }
-    const renameMeanwhile = async (from: string, to: string) => {
-      if (to.endsWith('-1-1.bevt')) await free.promise
-      return NODE_DISK.renameMeanwhile(from, to)
-    }
-    const disk = { ...NODE_DISK, rename, renameMeanwhile }
-    const writer = await writerOf(folder, { disk, segmentBytes: 1 })
-    for (const event of eventsOf(markedBlocks(1, 2))) writer.take(event)
-    writer.write()
-    assert.equal(statSync(join(folder, '0000000002-2.bevt.open')).size, fileOf(marked(2)).length)
-    free.resolve()
-    await writer.close()
-    assert.equal(writer.head.last, 2n)
-    // New files get their first names at once: events follow.
-    assert.deepEqual(renamed, ['0000000001-1.bevt.open', '0000000002-2.bevt.open'])
   })
 
   for (const isIntact of [true, false])

@@ -13,7 +13,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { flushFolderMeanwhile } from '../../concurrency/flush.ts'
@@ -56,8 +56,6 @@ export type LogDisk = {
   create(path: string): LogFile
   open(path: string): LogFile
   rename(from: string, to: string): void
-  /** As `rename`, which waits for a busy disk; the thread goes on meanwhile. Resolves once the file has its new name. */
-  renameMeanwhile(from: string, to: string): Promise<void>
   /** Deletes a file, if it is there. */
   remove(path: string): void
   /** Resolves once the names in a folder are on disk. */
@@ -80,7 +78,6 @@ export const NODE_DISK: LogDisk = {
   create: (path) => fileOf(openSync(path, 'w+', PRIVATE_FILE)),
   open: (path) => fileOf(openSync(path, 'r+')),
   rename: renameSync,
-  renameMeanwhile: rename,
   remove: (path) => rmSync(path, { force: true }),
   flushFolder: flushFolderMeanwhile,
   space: (folder) => {
@@ -179,7 +176,7 @@ export async function replaceFileDurably(
   } finally {
     file.close()
   }
-  await disk.renameMeanwhile(`${path}.new`, path)
+  disk.rename(`${path}.new`, path)
   await disk.flushFolder(folder)
 }
 

@@ -257,8 +257,7 @@ export class OpenSegment {
     const { number, first, finalHeight: last } = this
     if (last === null) throw new Error(`segment ${number} has no block to be named by`)
     const name = segmentName({ kind: this.#kind, number, first, last, isGzipped: false })
-    if (this.#disk.stat(this.#path) !== null)
-      await this.#disk.renameMeanwhile(this.#path, `${this.#folder}/${name}`)
+    if (this.#disk.stat(this.#path) !== null) this.#disk.rename(this.#path, `${this.#folder}/${name}`)
     await this.#disk.flushFolder(this.#folder)
   }
 
