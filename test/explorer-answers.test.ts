@@ -221,7 +221,9 @@ describe('a figure of the explorer', () => {
         assert.deepEqual(await accessibilityFaults(page), [], what)
         await page.unroute(/\/(api|ready|health)/)
         // What comes from the same request elsewhere on the page is asked for again, too.
-        for (const again of await page.getByRole('button', { name: 'Try again' }).all()) await again.click()
+        await page.getByRole('button', { name: 'Try again' }).evaluateAll((all) => {
+          for (const again of all) (again as HTMLElement).click()
+        })
         await eventuallyIs(() => page.locator('.answer.stale').count(), 0, what)
       }
     },

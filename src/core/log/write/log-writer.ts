@@ -155,7 +155,11 @@ export class LogWriter {
     this.#retries.doInTurn(this.#runSteps)
     this.#copyEvents()
     if (this.#retries.waiting !== null) return this.#retries.waiting
-    return this.#segments.isBehind ? this.settled() : null
+    if (!this.#segments.isBehind) return null
+    const settled = this.settled()
+    // Who does not wait is told of a lasting fault by the listener.
+    settled.catch(() => {})
+    return settled
   }
 
   /** Whether a block has begun and not ended. */
