@@ -3,6 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { Pool } from 'pg'
+import { type PlainPoint, plainAnswer } from './plain-answer.ts'
 
 const [url] = process.argv.slice(2) as [string]
 const pool = new Pool({ connectionString: url })
@@ -23,7 +24,7 @@ async function copyPoints(): Promise<void> {
 
 const page = {
   name: 'page',
-  text: `select timestamp, seq, source, price, twap from plain.points where (timestamp, seq, source) < ($1, $2, $3)
+  text: `select timestamp as time, seq, source, price, twap from plain.points where (timestamp, seq, source) < ($1, $2, $3)
     order by timestamp desc, seq desc, source desc limit $4`,
 }
 const previous = {
@@ -31,7 +32,6 @@ const previous = {
   text: 'select 1 from plain.points where (timestamp, seq, source) >= ($1, $2, $3) limit 1',
 }
 
-type Point = { timestamp: string; seq: string; source: number; price: string; twap: string }
 type Query = { 'pagination.first': string; 'pagination.after': string }
 
 const server = fastify()
@@ -40,27 +40,10 @@ server.get<{ Params: { market: string }; Querystring: Query }>('/points/:market'
   const key = after.split('.')
   const limit = Number(first)
   const [{ rows }, { rows: earlier }] = await Promise.all([
-    pool.query<Point>({ ...page, values: [...key, limit + 1] }),
+    pool.query<PlainPoint>({ ...page, values: [...key, limit + 1] }),
     pool.query({ ...previous, values: key }),
   ])
-  const edges = rows.slice(0, limit).map(({ timestamp, seq, source, price, twap }) => ({
-    node: {
-      marketId: request.params.market,
-      seq,
-      dataPointType: source === 1 ? 'SOURCE_EXTERNAL' : 'SOURCE_INTERNAL',
-      price,
-      timestamp,
-      twap,
-    },
-    cursor: `${timestamp}.${seq}.${source}`,
-  }))
-  const pageInfo = {
-    hasNextPage: rows.length > limit,
-    hasPreviousPage: earlier.length > 0,
-    startCursor: edges[0]?.cursor ?? '',
-    endCursor: edges.at(-1)?.cursor ?? '',
-  }
-  return { fundingPeriodDataPoints: { edges, pageInfo } }
+  return plainAnswer(request.params.market, rows, limit, earlier.length > 0)
 })
 await server.listen({ host: '127.0.0.1', port: 0 })
 console.log(`http://127.0.0.1:${(server.server.address() as AddressInfo).port}`)

@@ -4,6 +4,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import fastify from 'fastify'
+import { type PlainPoint, plainAnswer } from './plain-answer.ts'
 
 const [store, path] = process.argv.slice(2) as [string, string]
 if (!existsSync(path)) copyPoints()
@@ -29,7 +30,6 @@ const page = database.prepare(`
   where (timestamp, seq, source) < (?, ?, ?) order by timestamp desc, seq desc, source desc limit ?`)
 const previous = database.prepare('select 1 from points where (timestamp, seq, source) >= (?, ?, ?) limit 1')
 
-type Point = { time: string; seq: number; source: number; price: string; twap: string }
 type Query = { 'pagination.first': string; 'pagination.after': string }
 
 const server = fastify()
@@ -37,25 +37,9 @@ server.get<{ Params: { market: string }; Querystring: Query }>('/points/:market'
   const { 'pagination.first': first, 'pagination.after': after } = request.query
   const key = after.split('.').map(BigInt) as [bigint, bigint, bigint]
   const limit = Number(first)
-  const rows = page.all(...key, BigInt(limit + 1)) as Point[]
-  const edges = rows.slice(0, limit).map(({ time, seq, source, price, twap }) => ({
-    node: {
-      marketId: request.params.market,
-      seq: String(seq),
-      dataPointType: source === 1 ? 'SOURCE_EXTERNAL' : 'SOURCE_INTERNAL',
-      price,
-      timestamp: time,
-      twap,
-    },
-    cursor: `${time}.${seq}.${source}`,
-  }))
-  const pageInfo = {
-    hasNextPage: rows.length > limit,
-    hasPreviousPage: previous.get(...key) !== undefined,
-    startCursor: edges[0]?.cursor ?? '',
-    endCursor: edges.at(-1)?.cursor ?? '',
-  }
-  void reply.send({ fundingPeriodDataPoints: { edges, pageInfo } })
+  const rows = page.all(...key, BigInt(limit + 1)) as PlainPoint[]
+  const hasPrevious = previous.get(...key) !== undefined
+  void reply.send(plainAnswer(request.params.market, rows, limit, hasPrevious))
 })
 await server.listen({ host: '127.0.0.1', port: 0 })
 console.log(`http://127.0.0.1:${(server.server.address() as AddressInfo).port}`)

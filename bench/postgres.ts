@@ -17,7 +17,7 @@ import { measureLoad } from './load.ts'
 import { ingest, MAIN, type ServerProcess, serveStore, startServer, usageOf } from './processes.ts'
 import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from './selects-before.ts'
 import { pageTargets } from './table-of-pages.ts'
-import { plainTargets, inTurns as timesInTurns } from './turns.ts'
+import { loadsInTurns, plainTargets } from './turns.ts'
 
 const run = promisify(execFile)
 const CONNECTIONS = 16
@@ -181,7 +181,7 @@ async function besidePlainServer(server: PostgresServer): Promise<Figure[]> {
       [1000, CONNECTIONS],
       [100, 1],
     ] as const) {
-      const [ours, peer] = await timesInTurns(connections, [
+      const [ours, peer] = await loadsInTurns(connections, [
         { server: withDatabase(service), nextTarget: pageTargets(PLAIN_POINTS).anywhere(first) },
         { server: withDatabase(plain), nextTarget: plainTargets(PLAIN_POINTS, first) },
       ])

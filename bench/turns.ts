@@ -48,7 +48,7 @@ async function hotFigures(
   const target = `/api/v2/funding-periods/data-points/${LARGE_MARKET}?pagination.first=${first}`
   const bare = await startServer(BARE_SERVER, [service.base + target])
   try {
-    const [ours, limit] = await inTurns(connections, [
+    const [ours, limit] = await loadsInTurns(connections, [
       { server: service, nextTarget: () => target },
       { server: bare, nextTarget: () => target },
     ])
@@ -66,7 +66,7 @@ async function sequentialFigures(service: ServerProcess, store: string): Promise
   const figures: Figure[] = []
   try {
     for (const first of [20, 100]) {
-      const [ours, peer] = await inTurns(1, [
+      const [ours, peer] = await loadsInTurns(1, [
         { server: service, nextTarget: pageTargets(POINTS).anywhere(first) },
         { server: plain, nextTarget: plainTargets(POINTS, first) },
       ])
@@ -98,7 +98,7 @@ export function plainTargets(points: number, first: number): () => string {
 const connectionsOf = (count: number) => (count === 1 ? 'one connection' : `${count} connections`)
 
 /** Measures several loads, each the median of some rounds in turns. */
-export async function inTurns(connections: number, loads: readonly Load[]): Promise<Measured[]> {
+export async function loadsInTurns(connections: number, loads: readonly Load[]): Promise<Measured[]> {
   const rounds: Measured[][] = loads.map(() => [])
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, { server, nextTarget }] of loads.entries()) {

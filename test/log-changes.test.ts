@@ -108,18 +108,16 @@ for (const [name, from] of [
       const reading = from(reader)
       await reading.readOn()
       // One of them goes no further; which one was read is not known.
+      const untilRead = (last: number) =>
+        until(async () => {
+          reader.refresh()
+          await reading.readOn()
+          return reading.heights.length === last
+        }, `the blocks up to ${last}`)
       await add(0, 21, 23)
-      await until(async () => {
-        reader.refresh()
-        await reading.readOn()
-        return reading.heights.length === 23
-      }, 'the blocks of the first')
+      await untilRead(23)
       await add(1, 21, 25)
-      await until(async () => {
-        reader.refresh()
-        await reading.readOn()
-        return reading.heights.length === 25
-      }, 'the blocks of the second')
+      await untilRead(25)
       assert.deepEqual(reading.heights, to(25))
     })
 

@@ -10,7 +10,7 @@ import { HEAD_NAME, readHead } from './files/log-head.ts'
 import { INDEX_NAME } from './files/log-index.ts'
 import { READERS_NAME } from './files/reader-files.ts'
 import { RECEIVER_NAME } from './files/receiver-file.ts'
-import { type SegmentName, segmentName, segmentsIn } from './files/segment-name.ts'
+import { presentSegments, type SegmentName, segmentName, segmentsIn } from './files/segment-name.ts'
 
 /** Names in the folder of an event log besides those of its segments. */
 const OWN_NAMES = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME, READERS_NAME, '.lock']
@@ -50,7 +50,7 @@ function contentsOfLog(folder: string, names: readonly string[]): FolderContents
 function presentPath(folder: string, { number, first }: SegmentName): string {
   const path = join(folder, segmentName({ kind: 'open', number, first }))
   if (NODE_DISK.stat(path) !== null) return path
-  const sealed = segmentsIn(NODE_DISK.list(folder)).find(
+  const sealed = presentSegments(NODE_DISK.list(folder)).find(
     (segment) => segment.number === number && segment.first === first,
   )
   return sealed === undefined ? path : join(folder, segmentName(sealed))

@@ -10,7 +10,7 @@ const DAMAGE_RETRY_S = 600
 export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
 
 /** Logs an error if the store is damaged. Returns whether it is. */
-export type NoteDamage = (error: unknown) => boolean
+type NoteDamage = (error: unknown) => boolean
 
 /** @param onDamage called for each error of a damaged store */
 export function createNoteDamage(logger: Logger, onDamage: () => void): NoteDamage {
@@ -24,6 +24,7 @@ export function createNoteDamage(logger: Logger, onDamage: () => void): NoteDama
   }
 }
 
+/** Creates what turns errors into answers. */
 export function createExplainError(logger: Logger, noteDamage: NoteDamage): ExplainError {
   // While a database is unreachable, every request fails.
   const noteUnavailable = countedNotice((message) => logger.warn(message))

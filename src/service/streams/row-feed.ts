@@ -67,7 +67,7 @@ export class RowFeed implements Feed {
   /** Reads new rows and sends them to every follower that is up to date. */
   async update(): Promise<bigint | null> {
     await this.#updates.fresh()
-    return this.#progress === null ? null : this.#progress.coverage.height
+    return this.#progress?.coverage.height ?? null
   }
 
   /** Whether a gap may be filled that the feed waits for: that does not change the store head. */

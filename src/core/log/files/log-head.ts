@@ -9,8 +9,8 @@ const HEAD_VERSION = 1
 export type PendingUpgrade = { height: bigint; event: Buffer }
 
 /**
- * How far the newest segment may be read. Everything before `bytes` is on disk, and stays unless a loss of power takes back this head; what follows belongs
- * to the writer alone.
+ * How far the newest segment may be read. Everything before `bytes` is on disk, and stays unless a loss of power takes back this
+ * head; what follows belongs to the writer alone.
  */
 export type LogHead = {
   /** Null until the log has a whole block. */

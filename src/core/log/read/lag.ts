@@ -2,14 +2,14 @@
 const LONG_MS = 2_000
 
 /**
- * For how long the log that is being read has lacked the next block, while another one has it. Of two cores, now this one is
- * ahead by a moment, now that one; turning to the other log at once would each time begin its segment again.
+ * For how long another log has had the next block, and the one that is being read has not. Of two cores, now this one is ahead by
+ * a moment, now that one; turning to the other log at once would each time begin its segment again.
  */
 export class Lag {
   #height: bigint | null = null
   #since = 0
 
-  /** Whether a block has been lacking for long. To be asked again and again as long as it is. */
+  /** Whether a block has been missing here for long. To be asked again and again as long as it is. */
   isLong(height: bigint): boolean {
     if (height !== this.#height) {
       this.#height = height

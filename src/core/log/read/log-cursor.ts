@@ -9,7 +9,7 @@ import { framesOf } from './read-segment.ts'
 export type SegmentReading = { segment: LogSegment; frames: SegmentFrames }
 
 /**
- * Reads event logs on, from segment to segment: to read a block, it takes the segment that {@link SegmentChoice} names, reads that
+ * Reads event logs on, from segment to segment: to read a block, it takes the segment that `SegmentChoice` names, reads that
  * to its end, and looks again. A block that no log has is passed over once a later one is there.
  */
 export class LogCursor {
