@@ -126,9 +126,9 @@ type Streams = {
 
 /**
  * A Lyra service. Rows are the API's own JSON: integers are digits, times Unix nanoseconds, prices decimal
- * numbers, all of them strings. Everything rejects with LyraApiError for an answer other than success, and with
- * LyraConnectionError if there is no answer, after retries if they may help. An unknown filter or option, or one in
- * the wrong place, is a TypeError.
+ * numbers, all of them strings. Everything rejects with LyraApiError for an answer other than success, with
+ * LyraConnectionError if there is no answer, after retries if they may help, and with LyraAnswerError for an answer that is not
+ * the API's. An unknown filter or option, or one in the wrong place, is a TypeError.
  */
 export type LyraClient = Walks & Pages & Streams & Reports & Service
 
@@ -173,11 +173,11 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
     ...reportMethods(connection),
     health: async (...given) => {
       checkArguments('health', [SIGNAL_OPTIONS], given)
-      return JSON.parse((await connection.get('/health', given[0]?.signal)).text) as Health
+      return (await connection.getObject('/health', given[0]?.signal)).body as Health
     },
     ready: async (...given) => {
       checkArguments('ready', [SIGNAL_OPTIONS], given)
-      return JSON.parse((await connection.get('/ready', given[0]?.signal, [503])).text) as Readiness
+      return (await connection.getObject('/ready', given[0]?.signal, [503])).body as Readiness
     },
 
     streamAll: (...given) => {
@@ -245,8 +245,7 @@ function reportMethods(connection: Connection): Reports {
     methods[name] = async (...given: Parameters<Reports[typeof name]>) => {
       checkArguments(name, parameters, given)
       const { signal } = (given[ofPath.length] ?? {}) as Signalled
-      const { text } = await connection.get(reportTarget(name, ...given), signal)
-      const body = JSON.parse(text) as Record<string, unknown>
+      const { body } = await connection.getObject(reportTarget(name, ...given), signal)
       // Else the answer is the body's one field.
       return isBody ? body : Object.values(body)[0]
     }

@@ -1,4 +1,4 @@
-import { LyraApiError, LyraConnectionError } from './errors.ts'
+import { LyraAnswerError, LyraApiError, LyraConnectionError } from './errors.ts'
 import { backOffMs, wait } from './wait.ts'
 
 /** How requests are made. */
@@ -13,7 +13,7 @@ export type ConnectionOptions = {
   longestWaitMs?: number | undefined
   /** How long one attempt may take, in milliseconds; 30,000 by default. */
   timeoutMs?: number | undefined
-  /** The longest answer that is read, in bytes; 64 MiB by default. */
+  /** The longest answer, line of an export or event of a stream that is read, in bytes; 64 MiB by default. */
   maxBytes?: number | undefined
 }
 
@@ -22,8 +22,8 @@ export type Answer = { status: number; headers: Headers; text: string }
 
 export type OpenOptions = {
   signal?: AbortSignal | undefined
-  /** The accepted type of the body; any by default. */
-  accept?: string
+  /** The only type of the body that is accepted; any by default. */
+  type?: string
   /** How long the service may send nothing, in milliseconds; by default as long as an attempt may take. */
   silenceMs?: number
 }
@@ -31,7 +31,7 @@ export type OpenOptions = {
 export type Connection = {
   /** The address of a target. */
   address(target: string): string
-  /** The longest answer that is read, in bytes. */
+  /** The longest line of an export or event of a stream that is read, in bytes. */
   maxBytes: number
   /**
    * Sends a request until it is answered, refused for good, or the attempts are used up.
@@ -39,8 +39,15 @@ export type Connection = {
    * @param alsoGood statuses that are answers too, beside 2xx
    * @throws {LyraApiError} for an error response
    * @throws {LyraConnectionError} without a response
+   * @throws {LyraAnswerError} for an answer that is not the API's
    */
   get(target: string, signal?: AbortSignal, alsoGood?: readonly number[]): Promise<Answer>
+  /** As {@link Connection.get}, if the answer is an object in JSON, which it returns; else throws a LyraAnswerError. */
+  getObject(
+    target: string,
+    signal?: AbortSignal,
+    alsoGood?: readonly number[],
+  ): Promise<{ headers: Headers; body: Record<string, unknown> }>
   /** Sends a request once; returns the body in pieces, as they arrive. Throws as {@link Connection.get} does, the body too. */
   open(target: string, options: OpenOptions): Promise<AsyncGenerator<Uint8Array, void, undefined>>
   /** Calls a function again after failures that may pass, as often as is allowed. */
@@ -52,10 +59,13 @@ export type Connection = {
 /** Statuses of a service that is busy or not ready, and of a proxy (502, 504) while it restarts. */
 const TEMPORARY_STATUSES: readonly number[] = [429, 502, 503, 504]
 
+/** The longest body of an error that is read, in bytes. */
+const LONGEST_ERROR = 64 * 1024
+
 /** Whether the same request may succeed later. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof LyraApiError) return TEMPORARY_STATUSES.includes(error.status)
-  return error instanceof LyraConnectionError && !(error.cause instanceof RangeError)
+  return error instanceof LyraConnectionError
 }
 
 /** @throws {TypeError} if the address is not an http or https URL */
@@ -70,20 +80,48 @@ export function createConnection(options: ConnectionOptions): Connection {
   // Not called as a method of the options, because a browser's fetch requires the window as `this`.
   const ask = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
 
-  async function attempt(target: string, signal: AbortSignal | undefined): Promise<Answer> {
+  /** What a failed request throws: its own error, or that of fetch explained. */
+  function failureOf(target: string, error: unknown): unknown {
+    if (error instanceof LyraApiError || error instanceof LyraAnswerError) return error
+    return new LyraConnectionError(`${base}${target}`, error)
+  }
+
+  /** @throws {LyraApiError} for a status that is not good */
+  async function send(
+    target: string,
+    signal: AbortSignal,
+    accept = '*/*',
+    alsoGood: readonly number[] = [],
+  ): Promise<Response> {
+    const url = `${base}${target}`
+    const response = await ask(url, { signal, redirect: 'manual', headers: { accept } })
+    // What a browser gives instead of the response, which has the status elsewhere.
+    if (response.type === 'opaqueredirect') throw new LyraAnswerError(url, 'the answer is a redirect')
+    const { ok, status, headers } = response
+    if (ok || alsoGood.includes(status)) return response
+    throw new LyraApiError(status, headers, await beginningOf(response))
+  }
+
+  async function attempt(
+    target: string,
+    signal: AbortSignal | undefined,
+    alsoGood: readonly number[],
+  ): Promise<Answer> {
     const timeout = AbortSignal.timeout(timeoutMs)
+    const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
     try {
-      const response = await ask(`${base}${target}`, {
-        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-        redirect: 'error',
-      })
-      const { status, headers } = response
-      return { status, headers, text: await boundedText(response, maxBytes) }
+      const response = await send(target, either, '*/*', alsoGood)
+      const { text, isWhole } = await readText(response, maxBytes)
+      if (isWhole) return { status: response.status, headers: response.headers, text }
+      throw new LyraAnswerError(`${base}${target}`, `the answer has more than ${maxBytes} bytes`)
     } catch (error) {
       signal?.throwIfAborted()
-      throw new LyraConnectionError(`${base}${target}`, error)
+      throw failureOf(target, error)
     }
   }
+
+  const get: Connection['get'] = (target, signal, alsoGood = []) =>
+    retrying(() => attempt(target, signal, alsoGood), signal)
 
   const waitAfter = (failed: number, error?: unknown) =>
     backOffMs(failed, longestWaitMs, error instanceof LyraApiError ? error.retryAfter : null)
@@ -106,32 +144,31 @@ export function createConnection(options: ConnectionOptions): Connection {
     maxBytes,
     retrying,
 
-    get: (target, signal, alsoGood = []) =>
-      retrying(async () => {
-        const answer = await attempt(target, signal)
-        const { status, headers, text } = answer
-        if ((status >= 200 && status < 300) || alsoGood.includes(status)) return answer
-        throw new LyraApiError(status, headers, text)
-      }, signal),
+    get,
+    getObject: async (...asked) => {
+      const { headers, text } = await get(...asked)
+      const body = objectIn(text)
+      if (body !== null) return { headers, body }
+      throw new LyraAnswerError(`${base}${asked[0]}`, `the answer is no JSON object: ${text.slice(0, 100)}`)
+    },
 
-    open: async (target, { signal, accept = '*/*', silenceMs = timeoutMs }) => {
+    open: async (target, { signal, type, silenceMs = timeoutMs }) => {
       const watch = watchSilence(silenceMs, signal)
       const failure = (error: unknown) => {
         signal?.throwIfAborted()
-        return new LyraConnectionError(`${base}${target}`, error)
+        return failureOf(target, error)
       }
-      let response: Response
       try {
-        const headers = { accept }
-        response = await ask(`${base}${target}`, { signal: watch.signal, redirect: 'error', headers })
+        const { body, headers } = await send(target, watch.signal, type)
+        const found = headers.get('content-type') ?? ''
+        if (body === null || (type !== undefined && !found.startsWith(type))) {
+          throw new LyraAnswerError(`${base}${target}`, `the answer is '${found}', not ${type ?? 'a body'}`)
+        }
+        return piecesOf(body, watch, failure)
       } catch (error) {
         watch.end()
         throw failure(error)
       }
-      if (response.ok && response.body !== null) return piecesOf(response.body, watch, failure)
-      const body = await response.text().catch(() => '')
-      watch.end()
-      throw new LyraApiError(response.status, response.headers, body)
     },
   }
 }
@@ -171,7 +208,7 @@ function watchSilence(ms: number, signal: AbortSignal | undefined): SilenceWatch
 async function* piecesOf(
   body: ReadableStream<Uint8Array>,
   watch: SilenceWatch,
-  failure: (error: unknown) => LyraConnectionError,
+  failure: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body.getReader()
   // Deno goes on reading after the signal.
@@ -192,20 +229,37 @@ async function* piecesOf(
   }
 }
 
-/** @throws {RangeError} for a body of more bytes */
-async function boundedText({ body }: Response, maxBytes: number): Promise<string> {
-  if (body === null) return ''
+/** The text of a body; only its beginning if it has more bytes. */
+async function readText({ body }: Response, maxBytes: number): Promise<{ text: string; isWhole: boolean }> {
+  if (body === null) return { text: '', isWhole: true }
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     bytes += read.value.length
-    if (bytes > maxBytes) {
-      await reader.cancel().catch(() => {})
-      throw new RangeError(`the answer has more than ${maxBytes} bytes`)
-    }
     text += decoder.decode(read.value, { stream: true })
+    if (bytes <= maxBytes) continue
+    await reader.cancel().catch(() => {})
+    return { text, isWhole: false }
   }
-  return text + decoder.decode()
+  return { text: text + decoder.decode(), isWhole: true }
+}
+
+/** As much of an error's body as matters and arrives: the status says enough. */
+async function beginningOf(response: Response): Promise<string> {
+  const read = await readText(response, LONGEST_ERROR).catch(() => null)
+  return read?.text ?? ''
+}
+
+/** The object that a text is in JSON; null if it is none. */
+export function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, unknown> | null)
+      : null
+  } catch {
+    return null
+  }
 }

@@ -10,7 +10,7 @@ export class LyraApiError extends Error {
   readonly details: LyraErrorDetail[]
   /** The id under which the service knows the request. */
   readonly requestId: string | null
-  /** Seconds after which the service asks to retry. */
+  /** Seconds after which the service asks to retry; null if it does not say. */
   readonly retryAfter: number | null
 
   constructor(status: number, headers: Headers, body: string) {
@@ -22,8 +22,7 @@ export class LyraApiError extends Error {
     this.code = code
     this.details = details
     this.requestId = headers.get('x-request-id')
-    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-    this.retryAfter = Number.isNaN(seconds) ? null : seconds
+    this.retryAfter = secondsUntil(headers.get('retry-after') ?? '')
   }
 }
 
@@ -33,6 +32,21 @@ export class LyraConnectionError extends Error {
     super(`${url}: ${reasonOf(cause)}`, { cause })
     this.name = 'LyraConnectionError'
   }
+}
+
+/** An answer that is not the API's: longer than is allowed, of another form, or not JSON. Another attempt would not help. */
+export class LyraAnswerError extends Error {
+  constructor(url: string, fault: string) {
+    super(`${url}: ${fault}`)
+    this.name = 'LyraAnswerError'
+  }
+}
+
+/** A Retry-After, which is a number of seconds or a date (RFC 9110, 10.2.3), as seconds from now; null if it is neither. */
+function secondsUntil(retryAfter: string): number | null {
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter)
+  const at = Date.parse(retryAfter)
+  return Number.isNaN(at) ? null : Math.max(0, (at - Date.now()) / 1000)
 }
 
 /** The message of an error and of its innermost cause: Node's fetch says why it failed only there. */

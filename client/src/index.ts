@@ -1,7 +1,7 @@
 export { createLyraClient, type LyraClient, type Rows } from './client.ts'
 export type { ConnectionOptions } from './connection.ts'
 export * from './decimals.ts'
-export { LyraApiError, LyraConnectionError, type LyraErrorDetail } from './errors.ts'
+export { LyraAnswerError, LyraApiError, LyraConnectionError, type LyraErrorDetail } from './errors.ts'
 export type { ExportRowsOptions } from './exports.ts'
 export { type Missing, missingIn } from './missing.ts'
 export type { Page, PageRow, WalkOptions } from './pages.ts'

@@ -1,4 +1,5 @@
 import type { Connection } from './connection.ts'
+import { LyraAnswerError } from './errors.ts'
 import { type PageOptions, pageTarget } from './requests.ts'
 import type { Filters, ListName, Nodes, PageInfo } from './resources.ts'
 
@@ -13,6 +14,8 @@ export type Page<Node> = {
   blockHeight: string
   blockTimestamp: string
 }
+
+type PageBody<Node> = { edges?: PageRow<Node>[]; pageInfo?: PageInfo }
 
 /** Options of walking a list. */
 export type WalkOptions = {
@@ -31,13 +34,16 @@ export async function readPage<Name extends ListName>(
   filters: Filters[Name],
   { signal, ...options }: PageOptions & { signal?: AbortSignal | undefined } = {},
 ): Promise<Page<Nodes[Name]>> {
-  const { text, headers } = await connection.get(pageTarget(list, filters, options), signal)
-  const body = JSON.parse(text) as Record<string, { edges: PageRow<Nodes[Name]>[]; pageInfo: PageInfo }>
+  const target = pageTarget(list, filters, options)
+  const { body, headers } = await connection.getObject(target, signal)
   // A body has one field, which nearly always has the list's name.
-  const [{ edges, pageInfo }] = Object.values(body) as [(typeof body)[string]]
+  const [page] = Object.values(body) as (PageBody<Nodes[Name]> | null)[]
+  if (!Array.isArray(page?.edges) || !page.pageInfo) {
+    throw new LyraAnswerError(connection.address(target), 'the answer is no page of a list')
+  }
   return {
-    rows: edges,
-    pageInfo,
+    rows: page.edges,
+    pageInfo: page.pageInfo,
     blockHeight: headers.get('x-block-height') ?? '',
     blockTimestamp: headers.get('x-block-timestamp') ?? '',
   }
@@ -59,7 +65,14 @@ export async function* walkPages<Name extends ListName>(
       signal,
     })
     for (const { node } of page.rows) yield node
-    if (!page.pageInfo.hasNextPage) return
-    cursor = page.pageInfo.endCursor
+    const { hasNextPage, endCursor } = page.pageInfo
+    if (!hasNextPage) return
+    if (endCursor === cursor) {
+      throw new LyraAnswerError(
+        connection.address(''),
+        `the page after the cursor ${cursor} ends there again`,
+      )
+    }
+    cursor = endCursor
   }
 }

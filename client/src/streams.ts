@@ -1,9 +1,9 @@
-import { type Connection, mayPass } from './connection.ts'
-import { LyraApiError } from './errors.ts'
-import { createEventStreamReader } from './event-stream.ts'
+import { type Connection, mayPass, objectIn } from './connection.ts'
+import { LyraAnswerError } from './errors.ts'
+import { createEventStreamReader, type ServerEvent } from './event-stream.ts'
 import { type StreamStart, streamTarget } from './requests.ts'
 import type { StreamFilters, StreamName, StreamNodes } from './resources.ts'
-import { wait } from './wait.ts'
+import { LONGEST_ASKED_MS, wait } from './wait.ts'
 
 /** The service sends something every 4 seconds; a connection that is silent for longer than this is lost. */
 const SILENCE_MS = 45_000
@@ -22,6 +22,7 @@ export type StreamOptions = StreamStart & {
  * stream resumes after the last row taken.
  *
  * @throws {LyraApiError} for a request that the service refuses for good.
+ * @throws {LyraAnswerError} for an answer that is no stream, or an event longer than the connection's `maxBytes`.
  */
 export async function* followStream<Name extends StreamName>(
   connection: Connection,
@@ -33,45 +34,37 @@ export async function* followStream<Name extends StreamName>(
   let failed = 0
   let retryMs = 0
   while (!signal?.aborted) {
-    const rows: StreamRow<StreamNodes[Name]>[] = []
-    /** An id after that of the last row, such as that of an event `position`. */
-    let idle: string | null = null
-    let isComplete = false
-    const read = createEventStreamReader({
-      onEvent: ({ event, data, id }) => {
-        if (event === resource) {
-          idle = null
-          rows.push({ row: JSON.parse(data) as StreamNodes[Name], cursor: id || (cursor ?? '') })
-        } else if (event === 'complete') isComplete = true
-        else if (id !== '') idle = id
-      },
-      onId: (id) => {
-        idle = id
-      },
+    const events: ServerEvent[] = []
+    const read = createEventStreamReader(connection.maxBytes, {
+      onEvent: (event) => events.push(event),
       onRetry: (ms) => {
-        retryMs = ms
+        retryMs = Math.min(ms, LONGEST_ASKED_MS)
       },
     })
+    const target = streamTarget(resource, filters, { after: cursor, afterBlock })
+    const url = connection.address(target)
     let failure: unknown
     try {
-      const target = streamTarget(resource, filters, { after: cursor, afterBlock })
-      const options = { signal, accept: 'text/event-stream', silenceMs: SILENCE_MS }
+      const options = { signal, type: 'text/event-stream', silenceMs: SILENCE_MS }
       const decoder = new TextDecoder()
       for await (const piece of await connection.open(target, options)) {
-        failed = 0
-        read(decoder.decode(piece, { stream: true }))
-        for (const row of rows.splice(0)) {
-          if (row.cursor !== '') cursor = row.cursor
-          yield row
+        const isShort = read(decoder.decode(piece, { stream: true }))
+        for (const { event, data, id } of events.splice(0)) {
+          failed = 0
+          if (id !== '') cursor = id
+          if (event === resource && data !== '') {
+            const row = objectIn(data)
+            if (row === null)
+              throw new LyraAnswerError(url, `a row of the stream is no object: ${data.slice(0, 100)}`)
+            yield { row: row as StreamNodes[Name], cursor: cursor ?? '' }
+          } else if (event === 'complete') onComplete?.()
         }
-        if (isComplete) onComplete?.()
-        isComplete = false
-        if (idle !== null) cursor = idle
-        idle = null
+        if (!isShort)
+          throw new LyraAnswerError(url, `an event of the stream has more than ${connection.maxBytes} bytes`)
       }
     } catch (error) {
       if (signal?.aborted) return
-      if (error instanceof LyraApiError && !mayPass(error)) throw error
+      if (!mayPass(error)) throw error
       failure = error
     }
     failed++

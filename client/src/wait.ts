@@ -1,7 +1,7 @@
 const FIRST_WAIT_MS = 200
 
-/** Upper bound of the wait that a service asks for. */
-const LONGEST_RETRY_AFTER_MS = 60_000
+/** The longest wait that a service may ask for. */
+export const LONGEST_ASKED_MS = 60_000
 
 /**
  * Milliseconds to wait before attempt `attempt` (1, 2, ...): doubled each time up to the longest wait, half
@@ -10,7 +10,7 @@ const LONGEST_RETRY_AFTER_MS = 60_000
  */
 export function backOffMs(attempt: number, longestWaitMs: number, retryAfterSeconds: number | null): number {
   const wait = Math.min(longestWaitMs, FIRST_WAIT_MS * 2 ** (attempt - 1))
-  const asked = Math.min(LONGEST_RETRY_AFTER_MS, (retryAfterSeconds ?? 0) * 1000)
+  const asked = Math.min(LONGEST_ASKED_MS, (retryAfterSeconds ?? 0) * 1000)
   return Math.max(asked, wait / 2) + (Math.random() * wait) / 2
 }
 

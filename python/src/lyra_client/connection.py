@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 _TEMPORARY = (429, 502, 503, 504)
 
 _FIRST_WAIT = 0.2
-# Upper bound of the wait that a service asks for.
-_LONGEST_RETRY_AFTER = 60.0
+# The longest wait that a service may ask for.
+LONGEST_ASKED = 60.0
 
 _LONGEST_ERROR = 64 * 1024
 # Most bytes that are decompressed at a time.
@@ -62,7 +62,8 @@ class Connection:
         self._longest_wait = longest_wait
         self._timeout = timeout
         self._is_own = http is None
-        self._http = httpx.Client() if http is None else http
+        # Each stream and export has a connection of its own: httpx allows 100 by default.
+        self._http = httpx.Client(limits=httpx.Limits(max_connections=None)) if http is None else http
 
     def close(self) -> None:
         """Closes the connections, if they are not those of the caller's httpx.Client."""
@@ -152,8 +153,10 @@ class Connection:
                     yield sent
                     continue
                 while sent:
+                    if gzip.eof:  # Another member follows.
+                        gzip = zlib.decompressobj(wbits=31)
                     yield gzip.decompress(sent, _PIECE)
-                    sent = gzip.unconsumed_tail
+                    sent = gzip.unused_data if gzip.eof else gzip.unconsumed_tail
             if gzip is not None:
                 yield gzip.flush()
                 if not gzip.eof:
@@ -169,7 +172,7 @@ class Connection:
         """
         wait = min(self._longest_wait, _FIRST_WAIT * 2.0 ** min(failed - 1, 30))
         asked = (error.retry_after or 0) if isinstance(error, LyraApiError) else 0
-        return max(min(_LONGEST_RETRY_AFTER, float(asked)), wait / 2) + random.random() * wait / 2
+        return max(min(LONGEST_ASKED, float(asked)), wait / 2) + random.random() * wait / 2
 
     def _beginning(self, response: httpx.Response) -> bytes:
         """As much of an error's body as matters and arrives."""
@@ -200,4 +203,4 @@ def may_pass(error: Exception) -> bool:
 
 
 def _connection_error(url: httpx.URL, error: Exception) -> LyraConnectionError:
-    return LyraConnectionError(f"{url}: {error or type(error).__name__}")
+    return LyraConnectionError(f"{url}: {str(error) or type(error).__name__}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 
@@ -27,8 +29,7 @@ class LyraApiError(LyraError):
         self.status = status
         self.code, self.message, self.details = _parsed(body)
         self.request_id = headers.get("X-Request-Id")
-        seconds = headers.get("Retry-After", "")
-        self.retry_after = int(seconds) if re.fullmatch("[0-9]{1,9}", seconds) else None
+        self.retry_after = _seconds_until(headers.get("Retry-After", ""))
         inner = self.details[0].get("inner") if self.details else None
         super().__init__(f"{status}: {self.message}" + (f" ({inner})" if inner else ""))
 
@@ -39,6 +40,17 @@ class LyraConnectionError(LyraError):
 
 class LyraAnswerError(LyraError):
     """An answer that is not the API's: longer than `max_bytes`, not JSON, or of another form."""
+
+
+def _seconds_until(retry_after: str) -> float | None:
+    """A Retry-After, which is a number of seconds or a date (RFC 9110, 10.2.3), as seconds from now."""
+    if re.fullmatch("[0-9]{1,9}", retry_after):
+        return int(retry_after)
+    try:
+        at = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _parsed(body: bytes) -> tuple[int | None, str, list[dict[str, Any]]]:

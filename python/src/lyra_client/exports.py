@@ -70,12 +70,15 @@ def download(connection: Connection, asked: str, path: Path) -> str:
     def attempt() -> str:
         response = connection.open(asked)
         try:
+            height: str | None = response.headers.get("X-Block-Height")
+            if height is None:
+                kind = response.headers.get("Content-Type", "")
+                raise LyraAnswerError(f"{response.url}: the answer is '{kind}', no export")
             with part.open("wb") as file:
                 for piece in connection.pieces(response):
                     file.write(piece)
         finally:
             response.close()
-        height: str = response.headers.get("X-Block-Height", "")
         return height
 
     try:

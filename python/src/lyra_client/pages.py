@@ -87,6 +87,8 @@ def walk_pages(
                 yield row.node
             if not page.page_info["hasNextPage"]:
                 return
+            if page.page_info["endCursor"] == cursor:
+                raise LyraAnswerError(f"{resource.name}: the page after the cursor {cursor} ends there again")
             cursor = page.page_info["endCursor"]
 
     return rows(after)

@@ -11,7 +11,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import httpx
 
-from lyra_client.connection import Connection, may_pass, parsed
+from lyra_client.connection import LONGEST_ASKED, Connection, may_pass, parsed
 from lyra_client.errors import LyraAnswerError, LyraApiError, LyraConnectionError
 from lyra_client.event_stream import EventStreamReader, ServerEvent
 from lyra_client.requests import Resource, filter_parameters, target
@@ -73,7 +73,10 @@ class Stream(Iterator[Row], Generic[Row]):
                     self._disconnect()
 
     def close(self) -> None:
-        """Ends the stream, also while another thread waits for the next row."""
+        """Ends the stream, also while another thread waits for the next row.
+
+        A thread that is waiting for the beginning of an answer goes on once that comes, after 45 seconds at most.
+        """
         self._closed.set()
         response = self._response
         if response is not None:
@@ -117,8 +120,9 @@ class Stream(Iterator[Row], Generic[Row]):
                 return
             piece = next(self._pieces, None)
             if piece is not None:
-                self._failed = 0
                 self._events.extend(self._reader.read(piece))
+                if self._events:
+                    self._failed = 0
                 return
         except (LyraApiError, LyraConnectionError) as caught:
             if not may_pass(caught):
@@ -131,7 +135,8 @@ class Stream(Iterator[Row], Generic[Row]):
             raise
         self._disconnect()
         self._failed += 1
-        self._closed.wait(max(self._reader.retry / 1000, self._connection.wait_after(self._failed, error)))
+        asked = min(self._reader.retry / 1000, LONGEST_ASKED)
+        self._closed.wait(max(asked, self._connection.wait_after(self._failed, error)))
 
     def _connect(self) -> None:
         start = {

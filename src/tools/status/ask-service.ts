@@ -1,5 +1,5 @@
 import { type Answer, createConnection } from '#client/connection'
-import { LyraApiError, LyraConnectionError } from '#client/errors'
+import { LyraAnswerError, LyraApiError, LyraConnectionError } from '#client/errors'
 import { PlainError } from '#core/domain/plain-error'
 
 const TIMEOUT_MS = 10_000
@@ -33,6 +33,7 @@ export function serviceAt(base: string, retries?: number): Ask {
         const hint = reason === 'ECONNREFUSED' ? '; check the address, and that the service runs' : ''
         throw new ServiceError(`${base}: unreachable (${reason})${hint}`, { cause: error })
       }
+      if (error instanceof LyraAnswerError) throw new ServiceError(error.message, { cause: error })
       if (!(error instanceof LyraApiError)) throw error
       const { status } = error
       throw new ServiceError(
