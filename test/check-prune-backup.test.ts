@@ -558,6 +558,9 @@ describe('the bound that --before means', () => {
     ['2023-10-05', 'time 1696464000000000000'],
     ['2023-10-05T10:15:04', /no zone: for UTC write 2023-10-05T10:15:04Z\./],
     ['2023-02-29', /There is no 2023-02-29\./],
+    ['0001-01-01', /Nanoseconds of 64 bits end in 1677 and 2262\./],
+    ['2262-04-11T23:47:17Z', /Nanoseconds of 64 bits end in 1677 and 2262\./],
+    ['2262-04-11T23:47:16.854775807Z', 'time 9223372036854775807'],
     ...['', '-5', '1e9', '9223372036854775808', '2023-02-29T00:00:00Z', '2023-10-05T24:00:00Z'].map(refused),
     ...['2023-10-05T23:59:60Z', '2023-10-05T10:15:04.0000000001Z', '2023-10-05T10:15:04+24:00'].map(refused),
   ]
@@ -615,6 +618,18 @@ describe('lyra backup', () => {
     assert.equal(copied.funding_period_data_points!.length, 2_298 + blocks)
     const { report } = await ingestWhole(copy, SAMPLE)
     assert.equal(report.heldBlocks, 905)
+  })
+
+  test('is made by one run at a time', async (t) => {
+    const folder = temporaryFolder(t)
+    const store = await storeOf(t, sqlite, SAMPLE)
+    const copy = join(folder, 'copy.db')
+    const runs = [1, 2, 3].map(() => openStore(store).backup!(copy, { force: true }))
+    const refusals = (await Promise.allSettled(runs)).filter((run) => run.status === 'rejected')
+    assert.equal(refusals.length, 2)
+    for (const { reason } of refusals) assert.match(reason.message, /copy\.db: another process is writing it/)
+    assert.deepEqual(readdirSync(folder), ['copy.db'])
+    await assertSound(copy)
   })
 
   test('does not replace a file unless asked to, and never a store in use', async (t) => {

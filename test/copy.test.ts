@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { relative } from 'node:path'
+import { symlinkSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { describe, test } from 'node:test'
 import { copyStore, replaceRows } from '#core/store/admin/copy-store'
 import { StoreError } from '#core/store/errors'
@@ -9,7 +10,7 @@ import { digestStore } from './fixtures/digest-store.ts'
 import { assertFails, runWell } from './fixtures/program.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openStore, readFrom, STORE_KINDS } from './fixtures/stores.ts'
+import { openStore, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 for (const fromKind of STORE_KINDS) {
   for (const toKind of STORE_KINDS) {
@@ -57,4 +58,8 @@ test('lyra copy prints counts and digests', async (t) => {
   assert.match(stdout, /funding_period_data_points: 2,298 rows, sha256 [0-9a-f]{64}/)
   const same = kind!.name === 'sqlite' ? relative('', from) : from
   await assertFails(t, `copy --from ${from} --to ${same}`, 'is the store to copy; copy to another store', 1)
+  if (kind!.name !== 'sqlite') return
+  const link = join(temporaryFolder(t), 'link.db')
+  symlinkSync(from, link)
+  await assertFails(t, `copy --from ${from} --to ${link}`, 'is the store to copy; copy to another store', 1)
 })

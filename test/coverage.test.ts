@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { CoverageForm } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { coverageOf } from './fixtures/coverage.ts'
-import { dataPoint, fileOf } from './fixtures/event-stream.ts'
+import { checkpoint, dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { ingestWell, pruneBefore, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { HEIGHT, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
@@ -46,6 +46,17 @@ const SAMPLE_COVERAGE = {
 }
 
 describeOn(STORE_KINDS, `GET ${PATH}`, (kind) => {
+  test('names gaps of any heights, also those that no JavaScript number names', async (t) => {
+    const store = kind.create(t)
+    const height = 2 ** 53
+    const first = { height, time: 1n, events: [checkpoint()] }
+    const bytes = fileOf(first, { ...first, height: height + 8, time: 2n })
+    await ingestWell(t, store, bytes, { allowGap: true })
+    const gap = { from: `${BigInt(height) + 1n}`, to: `${BigInt(height) + 7n}`, start: '1', end: '2' }
+    const { blocks } = await coverageOf(await serve(t, store))
+    assert.deepEqual(blocks.gaps, [{ ...gap, kind: 'missing' }])
+  })
+
   test('reports blocks, rows and times by market, all of the snapshot named in its headers', async () => {
     const base = await serveFile(kind, SAMPLE)
     assert.deepEqual(await coverageOf(base), SAMPLE_COVERAGE)

@@ -9,7 +9,7 @@ import { readFundingLeaders } from '#core/store/queries/funding-leaders'
 import { readPartyFunding } from '#core/store/queries/party-funding'
 import { versionOfTable } from '#core/store/schema-version'
 import type { FundingLeadersAnswer, PartyFundingAnswer } from '../client/src/index.ts'
-import { assertSound } from './fixtures/check.ts'
+import { assertSound, checkWithFiles } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, idOf, loss, MARKET, type MadeBlock, PARTY, payments } from './fixtures/event-stream.ts'
 import { getJson } from './fixtures/http.ts'
@@ -97,6 +97,17 @@ describeOn(STORE_KINDS, 'sums of days', (kind) => {
       ].sort(),
     )
     await assertSound(store)
+  })
+
+  test('are written for the first and the last day of 64-bit times, which are parts of days', async (t) => {
+    const ends = [-(2n ** 63n), 2n ** 63n - 1n]
+    const blocks = [...ends, ends[1]!].map((time, index) => ({
+      ...paidOn(index + 1, 0, { amounts: [[PARTY, '5']] }),
+      time,
+    }))
+    const store = kind.create(t)
+    for (const block of blocks) await ingestWell(t, store, fileOf(block))
+    assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
   })
 
   test('are exact for any decimal numbers, and leave out those that are too long to calculate with', async (t) => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { get, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -301,6 +303,13 @@ describe('an export', () => {
     assert.ok(readFileSync(out, 'utf8').startsWith('atBlock,hash,blockHash,cursor\r\n'))
     await assertFails(t, command, 'already exists', 1)
     await runWell(t, `${command} --force`)
+    // What is no file stays, and receives the rows.
+    const pipe = join(folder, 'pipe')
+    assert.equal(spawnSync('mkfifo', [pipe]).status, 0)
+    const reading = readFile(pipe, 'utf8')
+    await runWell(t, `export checkpoints --store ${store} --format csv --out ${pipe}`)
+    assert.equal(await reading, readFileSync(out, 'utf8'))
+    assert.ok(statSync(pipe).isFIFO())
     for (const [wrong, message] of [
       ['nothing', 'It must be one of auctions, checkpoints, epochs'],
       ['liquidity-providers --market x', '--market x must be hex digits: an id, or its first digits'],

@@ -16,11 +16,16 @@ export const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: DAY, w: 7n * DAY 
 /** A time as people write it: Unix nanoseconds, or an age in nanoseconds, or the reason why it is neither. */
 type WrittenTime = { time: bigint } | { age: bigint } | { fault: string }
 
+/** The time that was so long before another one: the earliest 64-bit one if that is none. */
+export function timeBefore(time: bigint, age: bigint): bigint {
+  return nearestInt64(time - age)
+}
+
 /** Reads a time as people write it: a date (its midnight in UTC), RFC 3339, Unix nanoseconds, or an age such as `90d`. */
 export function readTime(text: string): WrittenTime {
   if (/^-?\d+$/.test(text)) {
     const time = BigInt(text)
-    return time === nearestInt64(time) ? { time } : { fault: 'It is not a 64-bit integer.' }
+    return isInt64(time) ? { time } : { fault: 'It is not a 64-bit integer.' }
   }
   const age = AGE.exec(text)
   if (age !== null) return { age: BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
@@ -28,10 +33,13 @@ export function readTime(text: string): WrittenTime {
   if (match === null) return { fault: 'It is not a time.' }
   const [, date, time, fraction, zone] = match
   const read = calendarTime({ date: date!, time, fraction, zone })
-  return time !== undefined && zone === undefined && 'time' in read
-    ? { fault: `It names no zone: for UTC write ${text.replace(' ', 'T')}Z.` }
-    : read
+  if ('fault' in read) return read
+  if (time !== undefined && zone === undefined)
+    return { fault: `It names no zone: for UTC write ${text.replace(' ', 'T')}Z.` }
+  return isInt64(read.time) ? read : { fault: 'Nanoseconds of 64 bits end in 1677 and 2262.' }
 }
+
+const isInt64 = (value: bigint) => value === nearestInt64(value)
 
 /** The parts of a time as they were written: `2026-01-31`, `12:00:05`, `25`, `+02:00`; omitted ones are 0 and UTC. */
 type CalendarParts = {

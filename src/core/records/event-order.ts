@@ -27,7 +27,8 @@ export async function orderEventFiles(
   let sortable: { file: EventPath; start: FileStart }[] = []
   const sortAndAdd = () => {
     sortable.sort((a, b) => compareStarts(a.start, b.start) || (a.file.path < b.file.path ? -1 : 1))
-    ordered.push(...sortable.map(({ file }) => file))
+    // Not as arguments of one call: there may be more files than it takes.
+    for (const { file } of sortable) ordered.push(file)
     sortable = []
   }
   for (const file of files) {

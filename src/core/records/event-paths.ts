@@ -109,7 +109,7 @@ function addDirectory(
     if (stats?.isFile() && EVENT_FILE_NAME.test(name)) input.files.push({ path, bytes: stats.size })
     else if (contents?.isOwn(name) !== true) input.foreign.push(path)
   }
-  input.files.push(...(contents?.files ?? []))
+  for (const file of contents?.files ?? []) input.files.push(file)
   if (input.files.length === before) {
     throw new EventPathError(
       `${directory}: contains no event file (.evts, .evt, .bevt, or one of these with .gz)`,

@@ -30,7 +30,8 @@ export function tableReader(
       while (!step.done) {
         const { text } = step.value
         const rows: Row[] = []
-        for (const values of valueLists(step.value)) rows.push(...(await ask({ text, values })))
+        for (const values of valueLists(step.value))
+          for (const row of await ask({ text, values })) rows.push(row)
         step = query.next(rows)
       }
       return step.value

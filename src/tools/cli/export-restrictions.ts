@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { timeBefore } from '#core/domain/time'
 import { wordsOfName } from '#core/domain/words'
 import { FILTERS, type Filter } from '#core/model/filters'
 import type { Resource } from '#core/model/resource'
@@ -100,7 +101,7 @@ async function wholeIds(store: Store, kind: IdKind, given: readonly string[]): P
 
 async function timeOf(store: Store, time: GivenTime): Promise<bigint> {
   if (time.by === 'time') return time.before
-  return BigInt((await lastBlockOf(store, 'export')).timestamp) - time.age
+  return timeBefore(BigInt((await lastBlockOf(store, 'export')).timestamp), time.age)
 }
 
 /** Refuses options that the resource does not have, whatever their values. */

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { count } from '#core/domain/words'
 import type { Resource } from '#core/model/resource'
@@ -22,7 +21,7 @@ import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
 import { forTerminal } from './output.ts'
 import { RowProgress } from './progress.ts'
-import { writeOut } from './write-out.ts'
+import { refuseExisting, writeOut } from './write-out.ts'
 
 const NOTES = `
 All rows come from one snapshot. Rows of one market are sorted newest first; rows of all markets by market id, then
@@ -99,9 +98,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   if (text && format !== 'parquet')
     throw new InvalidSettingError(`--text requires Parquet; the format is ${format}: add --format parquet`)
   refuseTimes(times, format)
-  if (out !== undefined && !force && existsSync(out)) {
-    throw new StoreError(`${out}: already exists; name another file, or add --force to overwrite it`)
-  }
+  if (out !== undefined) refuseExisting(out, force)
   const progress = new RowProgress(logger)
   const exported = await interruptible(logger, 'interrupted; the output is incomplete', [store], (signal) =>
     withSnapshot(store, async (snapshot) => {

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { timeBefore } from '#core/domain/time'
 import { StoreError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
@@ -80,7 +81,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
   const storeHead = await lastBlockOf(store, 'prune')
   const bound: PruneBound =
-    given.by === 'age' ? { by: 'time', before: BigInt(storeHead.timestamp) - given.age } : given
+    given.by === 'age' ? { by: 'time', before: timeBefore(BigInt(storeHead.timestamp), given.age) } : given
   const last = BigInt(bound.by === 'height' ? storeHead.height : storeHead.timestamp)
   if (bound.before <= last) return bound
   throw new StoreError(

@@ -4,6 +4,8 @@ import { Readable } from 'node:stream'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { withOpen } from '#core/concurrency/with-open'
 import { canonicalId, PARTY_ID } from '#core/domain/ids'
+import { nearestInt64 } from '#core/domain/integers'
+import { timeBefore } from '#core/domain/time'
 import { StoreError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
 import type { Store } from '#core/store/store'
@@ -22,7 +24,7 @@ import {
 } from './options.ts'
 import { forTerminal } from './output.ts'
 import { wholeId } from './whole-id.ts'
-import { writeOut } from './write-out.ts'
+import { refuseExisting, writeOut } from './write-out.ts'
 
 const NOTES = `
 The file is CSV: a row for each funding payment, and for the liquidity fees and the fee penalty of each epoch, with market,
@@ -89,8 +91,7 @@ async function writeStatement(options: StatementOptions, command: Command): Prom
     return
   }
   const path = existsSync(out) && statSync(out).isDirectory() ? join(out, name) : out
-  if (existsSync(path) && !force)
-    throw new StoreError(`${path}: already exists; name another file, or add --force to overwrite it`)
+  refuseExisting(path, force)
   await writeOut(path, Readable.from([text]))
   console.log(`Statement written to ${path}.`)
 }
@@ -147,13 +148,13 @@ async function rangeOf(
   if (month !== undefined) return month
   const last = from?.by === 'age' || to?.by === 'age' ? BigInt(await lastTime()) : 0n
   const timeOf = (time: GivenTime | undefined) =>
-    time === undefined ? null : time.by === 'time' ? time.before : last - time.age
+    time === undefined ? null : time.by === 'time' ? time.before : timeBefore(last, time.age)
   return { start: timeOf(from), end: timeOf(to) }
 }
 
 function parseMonth(text: string): Range {
   const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? []
   if (year === undefined) throw new InvalidArgumentError('It must be a month such as 2024-09.')
-  const startOf = (months: number) => BigInt(Date.UTC(Number(year), months)) * 1_000_000n
+  const startOf = (months: number) => nearestInt64(BigInt(Date.UTC(Number(year), months)) * 1_000_000n)
   return { start: startOf(Number(month) - 1), end: startOf(Number(month)) }
 }

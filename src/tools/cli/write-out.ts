@@ -1,12 +1,17 @@
-import { createWriteStream, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { createWriteStream, existsSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { flushFolder } from '#core/concurrency/flush'
+import { isDevice, writeWhole } from '#core/concurrency/whole-file'
 import { StoreError } from '#core/store/errors'
 import { endAtOutputFault } from './output.ts'
 
-/** Writes to standard output, or to a file that gets its name once it is whole and on disk. */
+/** Refuses to write to a file that is there, unless `--force` is given. A device, such as a named pipe, is written to as it is. */
+export function refuseExisting(out: string, force: boolean | undefined): void {
+  if (!force && existsSync(out) && !isDevice(out))
+    throw new StoreError(`${out}: already exists; name another file, or add --force to overwrite it`)
+}
+
+/** Writes to standard output, to a device, or to a file that gets its name once it is whole and on disk. */
 export async function writeOut(
   out: string | undefined,
   bytes: AsyncIterable<string | Uint8Array>,
@@ -16,13 +21,11 @@ export async function writeOut(
     await pipeline(source, process.stdout, { end: false }).catch(endAtOutputFault)
     return
   }
-  const partial = `${out}.partial`
+  const writeTo = (path: string, options = {}) => pipeline(source, createWriteStream(path, options))
   try {
-    await pipeline(source, createWriteStream(partial, { flush: true }))
-    renameSync(partial, out)
-    flushFolder(dirname(out))
+    if (isDevice(out)) await writeTo(out)
+    else await writeWhole(out, (partial) => writeTo(partial, { flush: true }))
   } catch (error) {
-    rmSync(partial, { force: true })
     const { syscall, message } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
     throw new StoreError(`${out}: cannot be written (${message})`, { cause: error })

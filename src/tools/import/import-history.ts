@@ -1,6 +1,6 @@
 import { type Coverage, importedText } from '#core/domain/coverage'
 import { getOrInsert } from '#core/domain/get-or-insert'
-import { formatTime } from '#core/domain/time'
+import { cutToMicrosecond, formatTime } from '#core/domain/time'
 import { BatchWriter } from '#core/ingest/batch-writer'
 import { type IngestionProgress, missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
@@ -240,8 +240,13 @@ type OpenTable = { name: keyof BlockRows; queue: RowQueue<HistoryRow> | null }
 
 /** The first height of a source, and its last. */
 function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
-  const ends = parts.flatMap((part) => (part.ends === null ? [] : [part.ends]))
-  return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]
+  let [lowest, highest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { ends } of parts) {
+    if (ends === null) continue
+    lowest = Math.min(lowest, ends.from)
+    highest = Math.max(highest, ends.to)
+  }
+  return [lowest, highest]
 }
 
 /** Whether the last block of a store lies between two heights. */
@@ -256,7 +261,7 @@ const hasEndIn = (store: Coverage | null, { from, to }: { from: number; to: numb
  */
 function refuseOtherNetwork({ height, time }: SourceBlock, { timestamp }: Coverage, source: string): void {
   const own = fromMicroseconds(time)
-  if (own === timestamp - (timestamp % 1_000n)) return
+  if (own === cutToMicrosecond(timestamp)) return
   throw new ImportError(
     `${source}: block ${height} is of ${formatTime(own)}, but of ${formatTime(timestamp)} in the store: it is another network with the same chain id; use one store for each`,
   )

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { resolve } from 'node:path'
+import { realPathOf } from '../../concurrency/real-path.ts'
 import type { Cell } from '../../model/columns.ts'
 import type { TableRow } from '../../model/table.ts'
 import { StoreError } from '../errors.ts'
@@ -82,8 +83,8 @@ async function refuseUnlikeStores(from: Store, to: StoreAdmin): Promise<void> {
   }
 }
 
-/** Two spellings of a file's path are the same store. */
-const locationOf = ({ name, isEmbedded }: Store) => (isEmbedded ? resolve(name) : name)
+/** Two spellings of a file's path are the same store, and a link is the one to which it leads. */
+const locationOf = ({ name, isEmbedded }: Store) => (isEmbedded ? realPathOf(resolve(name)) : name)
 
 async function copyTable(
   table: Table,

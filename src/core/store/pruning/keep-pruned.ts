@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { formatTime } from '../../domain/time.ts'
+import { formatTime, timeBefore } from '../../domain/time.ts'
 import { readStoreHead } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
 import type { StoreAdmin } from '../store.ts'
@@ -27,7 +27,7 @@ export async function keepPruned({ store, keep, logger, signal, onAttempt }: Kee
     try {
       const storeHead = await readStore(store, readStoreHead)
       if (storeHead !== null) {
-        const before = BigInt(storeHead.timestamp) - keep
+        const before = timeBefore(BigInt(storeHead.timestamp), keep)
         const pruned = await pruneStore(store, { by: 'time', before }, { signal })
         if (Object.values(pruned).some((rows) => rows > 0))
           logger.info(`pruned, older than ${formatTime(before)}: ${describePruned(pruned)}`)

@@ -1,6 +1,7 @@
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { flushFile, flushFolder } from '../../concurrency/flush.ts'
+import { flushFile } from '../../concurrency/flush.ts'
+import { writeWhole } from '../../concurrency/whole-file.ts'
 import { printable } from '../../domain/printable.ts'
 import { StoreError } from '../errors.ts'
 import type { BackupOptions } from '../inspection.ts'
@@ -27,28 +28,25 @@ export async function backupSqlite(
 ): Promise<void> {
   // A backup may be made before an upgrade, so a store of any schema is copied as it is.
   const source = openForReading(path, { isOldAllowed: true })
-  const partial = `${file}.partial`
   try {
     refuseFile(path, file, force)
-    rmSync(partial, { force: true })
     // Open until the copy is whole: every page is then of this moment.
     source.begin()
     source.row('select commits from store_file')
     withSqliteErrors(path, () => refuseDamaged(source))
-    createPrivately(partial)
-    await source.copyTo(partial, {
-      rate: STEP_PAGES,
-      progress: ({ totalPages, remainingPages }) => {
-        signal?.throwIfAborted()
-        onProgress?.({ donePages: totalPages - remainingPages, totalPages })
-      },
+    await writeWhole(file, async (partial) => {
+      createPrivately(partial)
+      await source.copyTo(partial, {
+        rate: STEP_PAGES,
+        progress: ({ totalPages, remainingPages }) => {
+          signal?.throwIfAborted()
+          onProgress?.({ donePages: totalPages - remainingPages, totalPages })
+        },
+      })
+      signal?.throwIfAborted()
+      flushFile(partial)
     })
-    signal?.throwIfAborted()
-    flushFile(partial)
-    renameSync(partial, file)
-    flushFolder(dirname(file))
   } catch (error) {
-    for (const ending of ['', '-journal']) rmSync(`${partial}${ending}`, { force: true })
     throw explainSqliteError(file, error)
   } finally {
     source.close()

@@ -41,6 +41,7 @@ export class Connection {
   /** The file that was opened. */
   readonly #file: FileVersion | null
   readonly #statements = new Map<string, StatementSync>()
+  readonly #changing = new Map<string, StatementSync>()
 
   /** @throws {StoreError} for a folder, and for a WAL that belongs to another file; otherwise SQLite's errors. */
   constructor(
@@ -95,7 +96,14 @@ export class Connection {
 
   /** Runs a statement that changes something; returns the number of changed rows. */
   run(text: string, values: readonly (KeyValue | null)[] = []): number {
-    return Number(this.#statementOf(text).run(...values).changes)
+    let statement = this.#changing.get(text)
+    if (statement === undefined) {
+      statement = this.#prepare(text)
+      // Else this fails once a row's id is no safe integer: a height may be the id.
+      statement.setReadBigInts(true)
+      this.#changing.set(text, statement)
+    }
+    return Number(statement.run(...values).changes)
   }
 
   /** Runs several statements. */
@@ -224,12 +232,16 @@ export class Connection {
   #statementOf(text: string): StatementSync {
     let statement = this.#statements.get(text)
     if (statement === undefined) {
-      // SQLite takes `$1` for a name, but `?1` for a position.
-      statement = this.#database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
+      statement = this.#prepare(text)
       statement.setReturnArrays(true)
       this.#statements.set(text, statement)
     }
     return statement
+  }
+
+  #prepare(text: string): StatementSync {
+    // SQLite takes `$1` for a name, but `?1` for a position.
+    return this.#database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
   }
 
   /** As {@link truncateWal}; also returns false if another connection prevents it. */

@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { flushFile, flushFolder } from '../../concurrency/flush.ts'
+import { realPathOf } from '../../concurrency/real-path.ts'
 import { StoreError } from '../errors.ts'
 import { SQLITE_READONLY_ROLLBACK } from './errors.ts'
-import { realPathOf } from './real-path.ts'
 
 /*
  * Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it

@@ -11,8 +11,8 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { isFileLocked, lockFile } from '../../concurrency/file-lock.ts'
+import { realPathOf } from '../../concurrency/real-path.ts'
 import type { WriterProcess } from '../inspection.ts'
-import { realPathOf } from './real-path.ts'
 
 /** Locks a store for writing. Returns the function that unlocks it; null if another writer has locked it. */
 export function tryLock(path: string, onFault: (error: Error) => void): (() => void) | null {

@@ -1,4 +1,5 @@
 import type { EventPosition } from '../../domain/event-position.ts'
+import { nearestInt64 } from '../../domain/integers.ts'
 import { indexAt } from '../../domain/series.ts'
 import { DAY } from '../../domain/time.ts'
 import type { Batch } from '../../model/batch.ts'
@@ -116,7 +117,9 @@ export function* writeDailySums(changed: ChangedPayments): Mutation {
   const { lastDay } = changed
   const { from, to } = yield* asMutation(readStoredDays())
   if (to > lastDay) {
-    const [markets = []] = yield { text: READ_MARKETS_BETWEEN, values: [lastDay * DAY, (lastDay + 1n) * DAY] }
+    // The first day of all 64-bit times, and the last one, are only parts of days.
+    const ends = [nearestInt64(lastDay * DAY), nearestInt64((lastDay + 1n) * DAY)]
+    const [markets = []] = yield { text: READ_MARKETS_BETWEEN, values: ends }
     for (const [marketId] of markets) changed.addDay(String(marketId), lastDay)
   } else if (to < lastDay) {
     const [markets = []] = yield { text: READ_MARKET_IDS }

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { flushFolder, makeFolder } from '#core/concurrency/flush'
+import { realPathOf } from '#core/concurrency/real-path'
 import type { Coverage } from '#core/domain/coverage'
 import type { Resource } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
@@ -38,7 +39,7 @@ type FolderReport = { rows: number; files: number; height: bigint }
  * its decimal.
  */
 export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
-  const folder = resolve(options.folder)
+  const folder = realPathOf(resolve(options.folder))
   const [fresh, old] = [`${folder}.new`, `${folder}.old`]
   const coverage = await options.snapshot.read(readCoverage())
   if (coverage === null) throw new ExportError('the store is empty: there is nothing to export')

@@ -64,7 +64,7 @@ export async function openSegmentSource(
     const last = lastSegment(segments)
     for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
     await readAll(last)
-    const bytes = Math.max(...segments.map(({ historyBytes }) => historyBytes))
+    const bytes = segments.reduce((most, { historyBytes }) => Math.max(most, historyBytes), 0)
     announceSize(sorting.folder, 'rows are sorted', bytes, onNotice)
     return {
       name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
