@@ -3,7 +3,7 @@ import { describe } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
-import { explorerTest as test } from './fixtures/explorer.ts'
+import { replaceDelay, explorerTest as test } from './fixtures/explorer.ts'
 import { serveFile } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
@@ -184,6 +184,40 @@ describe('a figure of the explorer', () => {
     },
     CONSOLE,
   )
+
+  test('of another page of its list stays, dimmed, however long the page takes', async ({ openAt }) => {
+    const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))
+    // Elsewhere, this is how long figures of another question stay.
+    await replaceDelay(page, 5_000, 200)
+    for (const [path, selector, request, pages] of [
+      [`${funding}&span=30d`, 'table.points', /\/data-points\//, 'Pages of points'],
+      ['/?view=checkpoints', 'table.checkpoints', /\/api\/v2\/checkpoints\?/, 'Pages of checkpoints'],
+      [
+        `/?view=party&party=${SAMPLE_PARTY}&span=30d`,
+        'table.single-payments',
+        /\/funding-payments\?/,
+        'Pages of payments',
+      ],
+    ] as const) {
+      await page.goto(path)
+      const figure = page.locator(selector)
+      await figure.waitFor()
+      await eventuallyIs(() => page.locator('[aria-busy="true"]').count(), 0)
+      const before = await figure.innerText()
+      const answer = await holdBack(page, request)
+      await press('Older', `[aria-label="${pages}"]`)(page)
+      await eventuallyIs(() => isBusy(figure), true)
+      await page.waitForTimeout(1_000)
+      assert.equal(await isBusy(figure), true)
+      assert.equal(await figure.innerText(), before)
+      answer()
+      await eventually(
+        () => figure.innerText(),
+        (text) => text !== before,
+      )
+      await page.unroute(request)
+    }
+  })
 
   test(
     'stays, grey and with its time, if the same question has no newer answer',

@@ -262,6 +262,40 @@ describe('the explorer, while its service changes,', () => {
     /404 .*\/stream\/market-summaries/,
   )
 
+  test('takes each answer that takes longer than the next block, and asks once more after it', async ({
+    t,
+    openAt,
+  }) => {
+    const { live, base } = await serveLive(t, STORE_KINDS[0]!, [perpetualMarket(LIVE_MARKET), pointAt(1)])
+    const page = await openAt(base)
+    const series = { asked: 0, underWay: 0, most: 0, aborted: 0 }
+    page.on('requestfailed', (request) => {
+      if (request.url().includes('/series/')) series.aborted++
+    })
+    await page.route('**/api/v2/series/**', async (route) => {
+      series.asked++
+      series.most = Math.max(series.most, ++series.underWay)
+      await new Promise((resolve) => setTimeout(resolve, 2_000))
+      series.underWay--
+      await route.continue()
+    })
+    let height = 1
+    const blocks = setInterval(() => void live.commit(++height, [pointAt(height)]), 300)
+    t.after(() => clearInterval(blocks))
+    await page.goto(`/?view=funding&market=${LIVE_MARKET}`)
+    await page.locator('.figures .time-value').first().waitFor({ timeout: 15_000 })
+    await eventually(
+      async () => series.asked,
+      (asked) => asked > 3,
+    )
+    clearInterval(blocks)
+    assert.deepEqual([series.most, series.aborted], [1, 0])
+    await eventuallyIs(
+      () => figure(page, 'internal-price'),
+      formatAmountWithUnit(pointAt(height).price, null),
+    )
+  })
+
   test(
     'keeps its data while the service is down, and continues when it is back',
     async ({ t, openAt }) => {

@@ -29,7 +29,7 @@ export function CheckpointsView() {
   const query = useQuery(
     held === undefined ? null : url,
     (signal) => lyra.checkpointsPage({}, { ...page, signal }),
-    { version: first ? version : '' },
+    { version: first ? version : '', list: 'checkpoints' },
   )
   const bar = (
     <div class="view-bar">

@@ -41,10 +41,11 @@ export function PointsTable({ marketId, range, unit, version }: PointsTableProps
   const filters = { marketId, source, seq, from: range.from, to: range.to }
   const page = before === undefined ? { first: ROWS, after } : { last: ROWS, before }
   const url = lyra.url('fundingPeriodDataPoints', filters, page)
+  const list = [marketId, subjectOf(range), source, seq].join()
   const query = useQuery(
-    [marketId, subjectOf(range), source, seq, after, before].join(),
+    [list, after, before].join(),
     (signal) => lyra.fundingPeriodDataPointsPage(filters, { ...page, signal }),
-    { version: `${url} ${after ?? before ?? version}`, restMs: REST_MS },
+    { version: `${url} ${after ?? before ?? version}`, list, restMs: REST_MS },
   )
   return (
     <section class="panel" aria-labelledby="points-title">

@@ -44,10 +44,11 @@ export function EachPayment({
   const before = param('before') ?? undefined
   const page = before === undefined ? { first: rows, after } : { last: rows, before }
   const filters = { partyId, from: range.from, to: range.to }
+  const list = [partyId, subjectOf(range)].join()
   const query = useQuery(
-    [partyId, subjectOf(range), rows, after, before].join(),
+    [list, rows, after, before].join(),
     (signal) => askEach(lyra, filters, page, signal),
-    { version: `${range.from} ${range.to} ${after ?? before ?? version}` },
+    { version: `${range.from} ${range.to} ${after ?? before ?? version}`, list },
   )
   return (
     <>

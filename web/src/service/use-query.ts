@@ -23,32 +23,40 @@ export type QueryState = Omit<Query<unknown>, 'data'>
 export type QueryOptions = {
   /** Changes when the same question may have a new answer. */
   version?: string
+  /**
+   * The list of which the question is a page: its rows on another page say themselves what they are, and stay, dimmed, until this
+   * page has arrived. By default the question itself.
+   */
+  list?: string
   /** A question that changes quickly, as while a range is dragged, is asked once it has rested for so long; milliseconds. */
   restMs?: number
 }
 
-/** How long figures of the question before stay, dimmed, while another one is not answered; milliseconds. */
+/** How long figures of another list stay, dimmed, while the list that the page names is not answered; milliseconds. */
 const OTHER_MS = 5_000
 
 /** The answer to a question, or the error; after an error with the earlier answer to the same question, if there is one. */
-type Answer<T> = { subject: string; data: T | null; at: number; error: Error | null }
+type Answer<T> = { subject: string; list: string; data: T | null; at: number; error: Error | null }
 
 /**
- * Requests data, again whenever the question or its version changes, or the service is back.
+ * Requests data: at once for another question, or if the service is back; for another version of the same question as soon as its
+ * request has ended, so that a slow answer is still shown.
  *
  * @param subject identifies the question; null asks nothing
  */
 export function useQuery<T>(
   subject: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
-  { version = '', restMs = 0 }: QueryOptions = {},
+  { version = '', list = subject ?? '', restMs = 0 }: QueryOptions = {},
 ): Query<T> {
   const [asked, setAsked] = useState(0)
   const [answer, setAnswer] = useState<Answer<T> | null>(null)
   const [loading, setLoading] = useState(subject !== null)
   const isFirst = useRef(true)
-  const latest = useRef(ask)
-  latest.current = ask
+  const latest = useRef({ ask, version })
+  latest.current = { ask, version }
+  /** Asks for the latest version, unless a request is under way, which does so at its end. */
+  const refresh = useRef<(() => void) | null>(null)
   const recovered = recoveries.value
 
   useEffect(() => {
@@ -57,32 +65,44 @@ export function useQuery<T>(
       return
     }
     const stop = new AbortController()
-    setLoading(true)
+    let isAsking = true
     const settle = (next: (known: Answer<T> | null) => Answer<T>) => {
       if (stop.signal.aborted) return
       setAnswer(next)
       setLoading(false)
     }
-    const run = () =>
-      latest.current(stop.signal).then(
-        (data) => settle(() => ({ subject, data, at: Date.now(), error: null })),
-        (error: Error) =>
-          settle((known) =>
-            known?.subject === subject ? { ...known, error } : { subject, data: null, at: 0, error },
-          ),
-      )
-    const forgetting = setTimeout(
-      () => setAnswer((known) => (known?.subject === subject ? known : null)),
-      OTHER_MS,
-    )
+    const run = async () => {
+      isAsking = true
+      let version: string
+      do {
+        version = latest.current.version
+        setLoading(true)
+        await latest.current.ask(stop.signal).then(
+          (data) => settle(() => ({ subject, list, data, at: Date.now(), error: null })),
+          (error: Error) =>
+            settle((known) =>
+              known?.subject === subject ? { ...known, error } : { subject, list, data: null, at: 0, error },
+            ),
+        )
+      } while (version !== latest.current.version && !stop.signal.aborted)
+      isAsking = false
+    }
+    refresh.current = () => {
+      if (!isAsking) void run()
+    }
+    setLoading(true)
+    const forgetting = setTimeout(() => setAnswer((known) => (known?.list === list ? known : null)), OTHER_MS)
     const timer = isFirst.current || restMs === 0 ? void run() : setTimeout(run, restMs)
     isFirst.current = false
     return () => {
       clearTimeout(timer)
       clearTimeout(forgetting)
       stop.abort()
+      refresh.current = null
     }
-  }, [subject, version, asked, recovered])
+  }, [subject, asked, recovered])
+
+  useEffect(() => refresh.current?.(), [version])
 
   const known = subject === null ? null : answer
   const isOwn = known?.subject === subject
