@@ -262,6 +262,48 @@ describe('the explorer, while its service changes,', () => {
     /404 .*\/stream\/market-summaries/,
   )
 
+  test(
+    'says that the service is down if a proxy answers in its place, and shows nothing of what that says',
+    async ({ t, openAt }) => {
+      const { live, base } = await serveLive(t, STORE_KINDS[0]!, [
+        perpetualMarket(LIVE_MARKET),
+        pointAt(1),
+        pointAt(1, { source: 1 }),
+      ])
+      const pages = [await openAt(base), await openAt(base)] as const
+      for (const [index, path] of ['/', `/?view=funding&market=${LIVE_MARKET}`].entries()) {
+        const page = pages[index]!
+        await page.goto(path)
+        await page.locator('[data-freshness="static"]').first().waitFor()
+        await eventuallyIs(() => page.locator('[aria-busy="true"]').count(), 0)
+        // As deploy/nginx/lyra.conf has it.
+        await page.route(/\/(api|ready|health)/, (route) =>
+          route.request().url().includes('/stream/')
+            ? route.fulfill({ contentType: 'text/event-stream', body: 'retry: 2000\n\n' })
+            : route.fulfill({ status: 502, contentType: 'text/html', body: '<html>502 Bad Gateway</html>' }),
+        )
+        // The streams are cut.
+        for (const hidden of [true, false]) await setHidden(page, hidden)
+        await page.getByText('The service does not respond.').waitFor()
+        // It stays so, while streams are answered.
+        for (let second = 0; second < 5; second++) {
+          await page.waitForTimeout(1_000)
+          assert.equal(await page.locator('[data-freshness="down"]').count(), index + 1)
+        }
+        assert.doesNotMatch(await page.locator('body').innerText(), /502|html/)
+        assert.ok((await page.locator('.stale').count()) > 0)
+      }
+      await live.commit(2, [pointAt(2), pointAt(2, { source: 1 })])
+      for (const page of pages) {
+        await page.unroute(/\/(api|ready|health)/)
+        await eventuallyIs(() => page.locator('.banner').count(), 0)
+      }
+      const price = pages[0].locator('data[data-figure="price"]')
+      await eventuallyIs(() => price.getAttribute('value'), pointAt(2).price)
+    },
+    /502/,
+  )
+
   test('takes each answer that takes longer than the next block, and asks once more after it', async ({
     t,
     openAt,

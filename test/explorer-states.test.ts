@@ -25,7 +25,7 @@ const { connection } = await import('../web/src/service/connection.ts')
 const { coverageError, coverageSamples, latestCoverage, noteCoverage, readiness } = await import(
   '../web/src/service/coverage.ts'
 )
-const { freshness } = await import('../web/src/service/freshness.ts')
+const { freshness, isOutdated } = await import('../web/src/service/freshness.ts')
 const { areInstrumentsAsked } = await import('../web/src/service/instruments.ts')
 
 const recording = clientOf(await serveRecording('perps-calm-named'))
@@ -124,7 +124,21 @@ describe('the explorer says how current the data are', () => {
     noteCoverage(null, 0)
     coverageError.value = new LyraApiError(503, new Headers(), '')
     assert.equal(freshness.value.text, 'not ready')
+    // It has refused to say so for a while; what another program says instead is not repeated.
+    readiness.value = READY
+    for (const [age, ...expected] of [
+      [10, 'static', 'as of 2023-10-05 08:15 UTC', false],
+      [30, 'not-ready', 'not ready', true],
+    ] as const) {
+      noteCoverage(sample(age, 5, old).coverage, now.value - age * 1_000)
+      coverageError.value = new LyraApiError(429, new Headers(), '<html>Too many</html>')
+      const { state, text, more } = freshness.value
+      assert.deepEqual([state, text, isOutdated.value], expected)
+      assert.doesNotMatch(more, /html/)
+    }
+    assert.equal(freshness.value.more, '429: not an answer of Lyra')
     coverageError.value = null
+    noteCoverage(null, 0)
   })
 
   test('with the time of estimates and next payments, in grey, if the service is behind', async () => {

@@ -1,9 +1,4 @@
-import {
-  type FundingEstimate,
-  LyraConnectionError,
-  type MarketSummary,
-  type PositionFunding,
-} from 'lyra-client'
+import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
@@ -27,6 +22,7 @@ import {
   whoPays,
 } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
+import { reasonOf } from '../service/connection.ts'
 import { isCurrent, isOutdated } from '../service/freshness.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
@@ -179,7 +175,7 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
 
 /** Why a figure is not known, if its request has failed. */
 export function whyUnknown(error: Error): string {
-  return `unknown: ${error instanceof LyraConnectionError ? 'the service does not respond' : error.message}`
+  return `unknown: ${reasonOf(error) ?? 'the service does not respond'}`
 }
 
 /** Why the running period has no estimate. */

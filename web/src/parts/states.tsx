@@ -1,6 +1,7 @@
-import { LyraApiError, LyraConnectionError } from 'lyra-client'
+import { LyraApiError } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { formatSecond } from '../figures/format-time.ts'
+import { reasonOf } from '../service/connection.ts'
 import type { Query, QueryState } from '../service/use-query.ts'
 
 /** Grey lines where figures will be once they are there: as much room as they will need. */
@@ -35,12 +36,13 @@ export function Empty({ title, children }: { title: string; children?: Component
 
 /** Says what went wrong, with a way to try again. */
 export function Failure({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  const reason = reasonOf(error)
   return (
     <div class="state failure" role="alert">
       <strong>
         {error instanceof LyraApiError ? 'The service returned an error' : 'The service does not respond'}
       </strong>
-      {!(error instanceof LyraConnectionError) && <div class="state-more">{error.message}</div>}
+      {reason !== null && <div class="state-more">{reason}</div>}
       {error instanceof LyraApiError && error.requestId !== null && (
         <p class="quiet">
           Request id <code>{error.requestId}</code>
@@ -65,6 +67,7 @@ export type AnsweredProps = {
  */
 export function Answered({ query, class: name = '', children }: AnsweredProps) {
   const { isOther, staleSince, error, reload } = query
+  const reason = error === null ? null : reasonOf(error)
   const look = isOther ? 'other' : staleSince === null ? '' : 'stale'
   const classes = ['answer', look, name].filter((one) => one !== '')
   return (
@@ -72,7 +75,7 @@ export function Answered({ query, class: name = '', children }: AnsweredProps) {
       {staleSince !== null && (
         <p class="stale-since" role="status">
           As of {formatSecond(BigInt(staleSince) * 1_000_000n)} UTC; newer figures could not be loaded
-          {error === null || error instanceof LyraConnectionError ? '' : `: ${error.message}`}{' '}
+          {reason === null ? '' : `: ${reason}`}{' '}
           <button type="button" class="copy" onClick={reload}>
             Try again
           </button>

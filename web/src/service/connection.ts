@@ -1,4 +1,5 @@
 import { batch, effect, signal } from '@preact/signals'
+import { LyraApiError, LyraConnectionError } from 'lyra-client'
 import { takeEarly } from './early.ts'
 
 /** Whether the service answers: not known yet, yes, or not since a time (milliseconds). */
@@ -15,16 +16,34 @@ export const nextTry = signal<number | null>(null)
 /** Number of reconnections: earlier requests must be repeated after each. */
 export const recoveries = signal(0)
 
-/** `fetch`, which also notes whether the service answers at all. */
+/** Statuses by which a proxy says that the service does not answer; the service itself has reasons for 503. */
+const PROXY_STATUSES: readonly number[] = [502, 503, 504]
+
+/**
+ * `fetch`, which also notes whether the service answers at all. A proxy's answer in its place is none: it fails like a lost
+ * connection. Nor does a stream say anything, which a proxy may keep open, or answer, by itself.
+ */
 export const watchedFetch: typeof fetch = async (input, init) => {
   try {
     const response = await ((typeof input === 'string' ? takeEarly(input) : null) ?? fetch(input, init))
-    noteAnswer()
+    if (PROXY_STATUSES.includes(response.status) && !(await isOfService(response))) {
+      throw new TypeError(`a proxy answered ${response.status}`)
+    }
+    if (!response.headers.get('content-type')?.startsWith('text/event-stream')) noteAnswer()
     return response
   } catch (error) {
     if (!init?.signal?.aborted || init.signal.reason?.name === 'TimeoutError') noteSilence()
     throw error
   }
+}
+
+/** Whether an answer of such a status is the API's: an error, or what `/ready` says. */
+async function isOfService(response: Response): Promise<boolean> {
+  const body = await response
+    .clone()
+    .json()
+    .catch(() => null)
+  return typeof body?.code === 'number' || typeof body?.status === 'string'
 }
 
 function noteAnswer(): void {
@@ -38,6 +57,15 @@ function noteAnswer(): void {
 
 function noteSilence(): void {
   if (connection.peek().state !== 'down') connection.value = { state: 'down', since: Date.now() }
+}
+
+/** What an error says; null if only that there was no answer. An answer that is not the API's is not repeated: it may be HTML. */
+export function reasonOf(error: Error): string | null {
+  if (error instanceof LyraConnectionError) return null
+  if (error instanceof SyntaxError) return 'not an answer of Lyra'
+  return error instanceof LyraApiError && error.code === null
+    ? `${error.status}: not an answer of Lyra`
+    : error.message
 }
 
 /** Asks at once whether the service is back. */

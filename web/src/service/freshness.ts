@@ -2,8 +2,8 @@ import { computed } from '@preact/signals'
 import { LyraApiError } from 'lyra-client'
 import { formatAge, formatMinute, formatSecond, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
-import { connection } from './connection.ts'
-import { coverageError, coverageSamples, latestCoverage, readiness } from './coverage.ts'
+import { connection, reasonOf } from './connection.ts'
+import { coverageError, coverageSamples, coverageTime, latestCoverage, readiness } from './coverage.ts'
 
 /** A last block of at most this age is live: blocks come every second or so, and clocks differ a little. */
 const LIVE_MS = 60_000
@@ -27,8 +27,17 @@ export const isBehind = computed(
     readiness.value.reasons.some(({ reason }) => reason === 'behind'),
 )
 
+/** Why the service does not say which blocks it has; null if it does, or has done so a moment ago. */
+const refusal = computed(() => {
+  const error = coverageError.value
+  const isRecent = now.value - (coverageTime() ?? 0) < WATCHED_MS
+  return error instanceof LyraApiError && !isRecent ? reasonOf(error) : null
+})
+
 /** Whether estimates and next payments may not be those of now: the service is behind, or does not answer. */
-export const isOutdated = computed(() => isBehind.value || connection.value.state === 'down')
+export const isOutdated = computed(
+  () => isBehind.value || refusal.value !== null || connection.value.state === 'down',
+)
 
 /** Whether blocks arrive and the service keeps up: spans from now mean something. */
 export const isCurrent = computed(
@@ -55,11 +64,9 @@ export const freshness = computed<Freshness>(() => {
     }
   }
   const coverage = latestCoverage()
-  const error = coverageError.value
+  if (refusal.value !== null) return { state: 'not-ready', text: 'not ready', more: refusal.value }
   if (coverage === null || ready === null) {
-    return error instanceof LyraApiError
-      ? { state: 'not-ready', text: 'not ready', more: error.message }
-      : { state: 'connecting', text: 'connecting', more: 'The service has not responded yet.' }
+    return { state: 'connecting', text: 'connecting', more: 'The service has not responded yet.' }
   }
   const last = BigInt(coverage.blocks.lastTimestamp)
   const age = BigInt(now.value) * 1_000_000n - last
