@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { get } from 'node:http'
 import { describe, type TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
@@ -21,6 +22,7 @@ import {
 import { getPage, metricsOf } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import {
+  checkpointAt,
   createLiveStore,
   LIVE_MARKET,
   OTHER_MARKET,
@@ -28,6 +30,7 @@ import {
   pointAt,
   serveLive,
 } from './fixtures/live-store.ts'
+import { serveWith } from './fixtures/port.ts'
 import { addressOf, startLyra } from './fixtures/program.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recorded, TIMESTAMP } from './fixtures/shared.ts'
@@ -47,6 +50,25 @@ async function storeOfPart(t: TestContext): Promise<string> {
   const part = partOf(RECORDING, (height) => height <= FIRST_PART && (height < GAP[0] || height > GAP[1]))
   await ingest(store, fileWith(t, part), { allowGap: true })
   return store
+}
+
+/** A proxy before a service that may hold back what streams send. */
+type Proxy = { base: string; holdsStreams: boolean }
+
+async function startProxy(t: TestContext, base: string): Promise<Proxy> {
+  const proxy = { base: '', holdsStreams: false }
+  proxy.base = await serveWith(t, ({ url = '', headers }, answer) => {
+    const asked = get(`${base}${url}`, { headers }, (from) => {
+      answer.writeHead(from.statusCode!, from.headers)
+      from.on('data', (piece) => {
+        if (!proxy.holdsStreams || !url.includes('/stream/')) answer.write(piece)
+      })
+      from.on('end', () => answer.end())
+    })
+    asked.on('error', () => answer.destroy())
+    answer.on('close', () => asked.destroy())
+  })
+  return proxy
 }
 
 /** The latest internal TWAP of the whole recording. */
@@ -303,6 +325,44 @@ describe('the explorer, while its service changes,', () => {
     },
     /502/,
   )
+
+  test('asks with each block while streams do not come through, from the beginning or from then on', async ({
+    t,
+    openAt,
+  }) => {
+    const events = (height: number) => [pointAt(height), pointAt(height, { source: 1 }), checkpointAt(height)]
+    const { live, base } = await serveLive(t, STORE_KINDS[0]!, [perpetualMarket(LIVE_MARKET), ...events(1)])
+    const proxy = await startProxy(t, base)
+    const shows = async (page: Page, height: number) => {
+      const price = page.locator('data[data-figure="price"]')
+      const newest = page.locator('table.checkpoints tbody tr').first()
+      if (page.url().includes('checkpoints')) {
+        await eventuallyIs(async () => (await newest.innerText()).split(/\s/)[0], `${height}`)
+      } else await eventuallyIs(() => price.getAttribute('value'), pointAt(height).price)
+    }
+    const open = async (path: string) => {
+      const page = await openAt(proxy.base)
+      await replaceDelay(page, 10_000, 1_000)
+      await page.goto(path)
+      return page
+    }
+    let height = 1
+    for (const path of ['/', '/?view=checkpoints']) {
+      proxy.holdsStreams = false
+      const page = await open(path)
+      await shows(page, height)
+      await live.commit(++height, events(height))
+      await shows(page, height)
+      proxy.holdsStreams = true
+      const late = await open(path)
+      for (let block = 0; block < 2; block++) {
+        await live.commit(++height, events(height))
+        await shows(page, height)
+        await shows(late, height)
+      }
+      assert.equal(await page.locator('.stale').count(), 0)
+    }
+  })
 
   test('takes each answer that takes longer than the next block, and asks once more after it', async ({
     t,

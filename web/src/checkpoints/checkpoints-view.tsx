@@ -22,8 +22,8 @@ export function CheckpointsView() {
   const first = after === undefined && before === undefined
   const page = before === undefined ? { first: ROWS, after } : { last: ROWS, before }
   const held = latestCoverage()?.checkpoints
-  const { rows: count, version } = useChanges(held === undefined ? null : 'checkpoints', (options) =>
-    lyra.streamCheckpoints({}, options),
+  const { rows: count, version } = useChanges(held === undefined ? null : 'checkpoints', (client, options) =>
+    client.streamCheckpoints({}, options),
   )
   const url = lyra.url('checkpoints', {}, page)
   const query = useQuery(

@@ -19,7 +19,6 @@ import { auctionTimes } from '../series/auctions.ts'
 import { lastAtOrBefore, type Moment, momentsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
-import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { type Query, together } from '../service/use-query.ts'
 import { ChartPanel } from './chart-panel.tsx'
@@ -67,7 +66,9 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const hidden = useMemo(() => new Set(hiddenText.split(',').filter((name) => name !== '')), [hiddenText])
   const kind: BarKind = Object.hasOwn(BAR_KINDS, param('bars') ?? '') ? (param('bars') as BarKind) : 'rate'
   const points = coverage.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
-  const changes = useChanges(marketId, (options) => lyra.streamFundingPeriodDataPoints({ marketId }, options))
+  const changes = useChanges(marketId, (client, options) =>
+    client.streamFundingPeriodDataPoints({ marketId }, options),
+  )
   const version = `${changes.version} ${points?.count ?? ''} ${points?.lastTimestamp ?? ''}`
   const { series, newest, periods, estimate, auctions, byDay, days } = useFunding(
     marketId,

@@ -2,7 +2,6 @@ import { LyraApiError, type MarketSummary } from 'lyra-client'
 import { useEffect, useState } from 'preact/hooks'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { followStream } from '../service/follow-stream.ts'
-import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { askSummaries } from './summary.ts'
 
@@ -12,21 +11,18 @@ const SHOW_MS = 200
 /** How long the stream may take to send every summary before the list is requested, milliseconds. */
 const STREAM_WAIT_MS = 2_000
 
-/** How the stream stands: `late` if it has not sent every summary in time, `refused` if it never will. */
-type StreamState = 'awaited' | 'late' | 'refused'
-
 /**
- * The state of all markets, by their stream. If that is refused, the list is requested after each block; if it is late, once.
+ * The state of all markets, by their stream. While that has not sent every summary in time, does not come through or is refused, the
+ * list is requested after each block.
  */
 export function useSummaries(): Query<MarketSummary[]> {
   const coverage = latestCoverage()
   const hasBlocks = coverage !== null
-  const [stream, setStream] = useState<StreamState>('awaited')
   const [streamed, setStreamed] = useState<MarketSummary[] | null>(null)
-  const blocks = hasBlocks ? `${lastHeight(coverage)} ${coverage.instruments.count}` : ''
-  const isListed = hasBlocks && streamed === null && stream !== 'awaited'
-  const list = useQuery(isListed ? 'all' : null, askSummaries, {
-    version: stream === 'refused' ? blocks : '',
+  /** Since when the list is requested, milliseconds; null while the stream is well. */
+  const [listedSince, setListedSince] = useState<number | null>(null)
+  const list = useQuery(hasBlocks && listedSince !== null ? `${listedSince}` : null, askSummaries, {
+    version: hasBlocks ? `${lastHeight(coverage)} ${coverage.instruments.count}` : '',
   })
   useEffect(() => {
     if (!hasBlocks) return
@@ -39,24 +35,27 @@ export function useSummaries(): Query<MarketSummary[]> {
       timer = undefined
       setStreamed([...summaries.values()])
     }
-    const late = setTimeout(
-      () => setStream((known) => (known === 'refused' ? known : 'late')),
-      STREAM_WAIT_MS,
-    )
+    const requestList = () => setListedSince((known) => known ?? Date.now())
+    const late = setTimeout(requestList, STREAM_WAIT_MS)
     const onComplete = () => {
       clearTimeout(late)
       isComplete = true
+      setListedSince(null)
       show()
     }
-    followStream(({ signal }) => lyra.streamMarketSummaries({}, { signal, onComplete }), {
+    followStream((client, { signal }) => client.streamMarketSummaries({}, { signal, onComplete }), {
       signal: stop.signal,
       onRow: (change) => {
         // The first event of a market has all parts.
         summaries.set(change.marketId, { ...summaries.get(change.marketId)!, ...change })
         if (isComplete) timer ??= setTimeout(show, SHOW_MS)
       },
+      onSilence: (isSilent) => {
+        if (isSilent) requestList()
+        else if (isComplete) setListedSince(null)
+      },
     }).catch((error) => {
-      if (error instanceof LyraApiError) setStream('refused')
+      if (error instanceof LyraApiError) requestList()
     })
     return () => {
       stop.abort()
@@ -64,13 +63,14 @@ export function useSummaries(): Query<MarketSummary[]> {
       clearTimeout(timer)
     }
   }, [hasBlocks])
-  if (streamed === null) return list
+  if (streamed === null || (list.data !== null && !list.isOther)) return list
+  const { error, loading, reload } = list
   return {
     data: streamed,
     isOther: false,
-    staleSince: null,
-    error: null,
-    loading: false,
-    reload: list.reload,
+    staleSince: error === null ? null : listedSince,
+    error,
+    loading,
+    reload,
   }
 }

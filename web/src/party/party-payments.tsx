@@ -59,7 +59,9 @@ type PartyPayments = {
 /** A party's payments in a range: totals, a chart and a table by day. */
 export function Payments({ partyId }: { partyId: string }) {
   const held = heldPayments()
-  const { version } = useChanges(partyId, (options) => lyra.streamFundingPayments({ partyId }, options))
+  const { version } = useChanges(partyId, (client, options) =>
+    client.streamFundingPayments({ partyId }, options),
+  )
   const range = held === null ? null : shownRange(held)
   const filters = { partyId, ...(range === null ? {} : { from: range.from, to: range.to }) }
   const query = useQuery(

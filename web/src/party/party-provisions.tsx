@@ -30,8 +30,8 @@ const SHOWN_ON_PHONE = 3
 export function Provisions({ partyId }: { partyId: string }) {
   const filters = { partyId }
   const list = useProviders(null)
-  const { version } = useChanges(`epochs of ${partyId}`, (options) =>
-    lyra.streamLiquidityProviderHistory(filters, options),
+  const { version } = useChanges(`epochs of ${partyId}`, (client, options) =>
+    client.streamLiquidityProviderHistory(filters, options),
   )
   const epochs = useQuery(
     partyId,

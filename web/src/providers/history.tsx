@@ -36,8 +36,8 @@ export type HistoryProps = {
 export function History({ marketId, partyId, now, children }: HistoryProps) {
   const filters = { marketId, partyId }
   const count = Object.keys(COUNTS).find((known) => known === param('epochs')) ?? '10'
-  const { version } = useChanges(`${marketId} ${partyId}`, (options) =>
-    lyra.streamLiquidityProviderHistory(filters, options),
+  const { version } = useChanges(`${marketId} ${partyId}`, (client, options) =>
+    client.streamLiquidityProviderHistory(filters, options),
   )
   const query = useQuery(
     `${marketId} ${partyId} ${count}`,

@@ -22,8 +22,8 @@ export type ProviderList = { providers: ProviderRow[]; more: boolean; blockHeigh
  */
 export function useProviders(market: string | null): Query<ProviderList> {
   const coverage = latestCoverage()
-  const { version } = useChanges(coverage === null ? null : market, (options) =>
-    lyra.streamLiquidityProviders({ marketId: market! }, options),
+  const { version } = useChanges(coverage === null ? null : market, (client, options) =>
+    client.streamLiquidityProviders({ marketId: market! }, options),
   )
   const markets = coverage?.liquidityProviders.map(({ marketId, count }) => `${marketId} ${count}`) ?? []
   const time = BigInt(coverage?.blocks.lastTimestamp ?? 0) / REFRESH_NS

@@ -1,10 +1,19 @@
-import type { StreamOptions, StreamRow } from 'lyra-client'
+import { createLyraClient, type LyraClient, type StreamOptions, type StreamRow } from 'lyra-client'
+import { watchedFetch } from './connection.ts'
+
+/**
+ * The service sends something every 4 s. A stream that is silent for longer does not come through: a proxy collects its answer, or all
+ * connections of the browser are taken.
+ */
+const SILENT_MS = 10_000
 
 export type FollowOptions<Node> = {
   /** Rows of later blocks are reported; of those that come from now on if it is not given. */
   afterBlock?: string
   signal: AbortSignal
   onRow: (row: Node) => void
+  /** The stream does not come through, or does so again. Called with true once, and with false whenever anything comes. */
+  onSilence: (isSilent: boolean) => void
   /** The page is visible again, and rows may have been missed if none has arrived yet. */
   onResume?: () => void
 }
@@ -16,9 +25,19 @@ export type FollowOptions<Node> = {
  * @throws {LyraApiError} if the service refuses the stream for good
  */
 export async function followStream<Node>(
-  open: (options: StreamOptions) => AsyncIterable<StreamRow<Node>>,
-  { afterBlock, signal, onRow, onResume }: FollowOptions<Node>,
+  open: (client: LyraClient, options: StreamOptions) => AsyncIterable<StreamRow<Node>>,
+  { afterBlock, signal, onRow, onSilence, onResume }: FollowOptions<Node>,
 ): Promise<void> {
+  let silence: ReturnType<typeof setTimeout> | undefined
+  const listen = () => {
+    clearTimeout(silence)
+    silence = setTimeout(() => onSilence(true), SILENT_MS)
+  }
+  const onPiece = () => {
+    onSilence(false)
+    listen()
+  }
+  const client = createLyraClient({ url: location.origin, fetch: heardFetch(onPiece) })
   let cursor: string | undefined
   for (let seen = 0; !signal.aborted; seen++) {
     if (document.hidden) await nextChange(signal)
@@ -27,15 +46,31 @@ export async function followStream<Node>(
     const hidden = new AbortController()
     const onChange = () => document.hidden && hidden.abort()
     document.addEventListener('visibilitychange', onChange)
+    listen()
     try {
       const ends = AbortSignal.any([signal, hidden.signal])
-      for await (const row of open({ after: cursor, afterBlock, signal: ends })) {
+      for await (const row of open(client, { after: cursor, afterBlock, signal: ends })) {
         cursor = row.cursor
         onRow(row.row)
       }
     } finally {
+      clearTimeout(silence)
       document.removeEventListener('visibilitychange', onChange)
     }
+  }
+}
+
+/** `fetch` that tells of each piece of a body. */
+function heardFetch(onPiece: () => void): typeof fetch {
+  return async (input, init) => {
+    const response = await watchedFetch(input, init)
+    const heard = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (piece, body) => {
+        onPiece()
+        body.enqueue(piece)
+      },
+    })
+    return new Response(response.body?.pipeThrough(heard), response)
   }
 }
 

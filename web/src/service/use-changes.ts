@@ -1,4 +1,4 @@
-import { LyraApiError, type StreamOptions, type StreamRow } from 'lyra-client'
+import { LyraApiError, type LyraClient, type StreamOptions, type StreamRow } from 'lyra-client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { lastHeight, latestCoverage } from './coverage.ts'
 import { followStream } from './follow-stream.ts'
@@ -15,16 +15,17 @@ export type Changes = {
 }
 
 /**
- * Counts a stream's events, so that a view can reload. If the service has no such stream, each new block counts.
+ * Counts a stream's events, so that a view can reload. While there is no such stream, or it does not come through, each new block
+ * counts.
  *
  * @param key names the stream; null follows none
  */
 export function useChanges<Node>(
   key: string | null,
-  open: (options: StreamOptions) => AsyncIterable<StreamRow<Node>>,
+  open: (client: LyraClient, options: StreamOptions) => AsyncIterable<StreamRow<Node>>,
 ): Changes {
   const [seen, setSeen] = useState({ rows: 0, resumed: 0 })
-  const [streams, setStreams] = useState(true)
+  const [isSilent, setSilent] = useState(false)
   const latest = useRef(open)
   latest.current = open
   const coverage = latestCoverage()
@@ -40,21 +41,22 @@ export function useChanges<Node>(
       waiting = 0
       setSeen((known) => ({ ...known, rows: known.rows + rows }))
     }
-    followStream((options) => latest.current(options), {
+    followStream((client, options) => latest.current(client, options), {
       signal: stop.signal,
       onRow: () => {
         waiting++
         timer ??= setTimeout(show, SHOW_MS)
       },
+      onSilence: setSilent,
       onResume: () => setSeen((known) => ({ ...known, resumed: known.resumed + 1 })),
     }).catch((error) => {
-      if (error instanceof LyraApiError) setStreams(false)
+      if (error instanceof LyraApiError) setSilent(true)
     })
     return () => {
       stop.abort()
       clearTimeout(timer)
     }
   }, [key])
-  const height = streams || coverage === null ? '' : lastHeight(coverage)
+  const height = isSilent && coverage !== null ? lastHeight(coverage) : ''
   return { version: `${seen.rows} ${seen.resumed} ${height}`, rows: seen.rows }
 }
