@@ -16,6 +16,7 @@ import {
   figure,
   replaceDelay,
   rowsOf,
+  setHidden,
   settled,
   watchRequests,
 } from './fixtures/explorer.ts'
@@ -73,14 +74,6 @@ async function startProxy(t: TestContext, base: string): Promise<Proxy> {
 
 /** The latest internal TWAP of the whole recording. */
 const TWAP = '1,535.01 USD'
-
-/** Makes a page believe that it is hidden, like one in a background tab. */
-async function setHidden(page: Page, hidden: boolean): Promise<void> {
-  await page.evaluate(
-    `Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} })
-     document.dispatchEvent(new Event('visibilitychange'))`,
-  )
-}
 
 /** Waits until a number of places of a page show the same state, and returns its text. */
 async function oneTruth(page: Page, state: string, places: number): Promise<string> {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketSummary, ProviderStanding } from 'lyra-client'
+import type { Page } from 'playwright-core'
 import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
-import { assertFits, explorerTest } from './fixtures/explorer.ts'
+import { assertFits, explorerTest, setHidden } from './fixtures/explorer.ts'
+import { metricsOf } from './fixtures/http.ts'
+import { LIVE_MARKET, periodEvent, perpetualMarket, serveLive, timeOf } from './fixtures/live-store.ts'
 import { clientOf, visit } from './fixtures/render.ts'
 import { serveFile } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
@@ -15,6 +18,27 @@ const { addWatch, MOST_WATCHES, readWatches, removeWatch, watches } = await impo
 )
 
 const PARTY = 'b0e93493657ad9e47faa4099bedadd421aecc3bc31f27750d926e4e93e185fe6'
+
+/** Puts a notification's text into a list of its page instead of showing it. */
+const noteNotifications = (page: Page) =>
+  page.addInitScript(() => {
+    const shown: string[] = []
+    class Shown {
+      static permission = 'granted'
+      static requestPermission = async () => 'granted'
+      constructor(title: string, { body, tag }: { body: string; tag: string }) {
+        shown.push(`${title}: ${body} (${tag.slice(0, 12)})`)
+      }
+    }
+    Object.assign(globalThis, { Notification: Shown, shownNotifications: shown })
+  })
+
+const shownOn = (page: Page) =>
+  page.evaluate(() => (globalThis as unknown as { shownNotifications: string[] }).shownNotifications)
+
+/** Keeps a watch in the browser before a page is opened. */
+const watchBefore = (page: Page, watch: ReturnType<typeof watchOf>) =>
+  page.addInitScript((text) => localStorage.setItem('lyra-watches', text), JSON.stringify([watch]))
 
 /** A watch of the rate of a market. */
 const watchOf = (kind: 'above' | 'below' | 'sign' | 'minimum', value = '', seen = '') => ({
@@ -134,19 +158,8 @@ describe('notifications of the explorer', () => {
     async ({ openAt }) => {
       const base = await serveFile(STORE_KINDS[0]!, MONTH)
       const page = await openAt(base, { permissions: ['notifications'] })
-      await page.addInitScript(() => {
-        const shown: string[] = []
-        class Shown {
-          static permission = 'granted'
-          static requestPermission = async () => 'granted'
-          constructor(title: string, { body, tag }: { body: string; tag: string }) {
-            shown.push(`${title}: ${body} (${tag.slice(0, 12)})`)
-          }
-        }
-        Object.assign(globalThis, { Notification: Shown, shownNotifications: shown })
-      })
-      const shown = () =>
-        page.evaluate(() => (globalThis as unknown as { shownNotifications: string[] }).shownNotifications)
+      await noteNotifications(page)
+      const shown = () => shownOn(page)
       const markets = (await clientOf(base).client.marketSummariesPage()).rows
       const btc = markets.find(({ node }) => node.instrument!.code === 'BTC/USDT')!.node.marketId
       await page.goto(`/?view=funding&market=${btc}`)
@@ -167,7 +180,7 @@ describe('notifications of the explorer', () => {
       await page.reload()
       await page.getByRole('button', { name: 'Notify me (1)' }).click()
       assertSays(await page.locator('.watches').innerText(), 'rate above 0.01 %')
-      await page.waitForLoadState('networkidle').catch(() => {})
+      await page.waitForTimeout(3_000)
       assert.deepEqual(await shown(), [])
       await page.getByRole('button', { name: 'Remove' }).click()
       // A provider of a market, whose minimum is reached, and then not any more.
@@ -192,4 +205,83 @@ describe('notifications of the explorer', () => {
       )
     },
   )
+
+  explorerTest('are shown once by tabs that nobody sees, of which one watches', async ({ t, openAt }) => {
+    const paid = (seq: bigint, fundingRate: string) =>
+      periodEvent({ seq, end: timeOf(Number(seq)), fundingPayment: '1', fundingRate })
+    const { live, base } = await serveLive(t, STORE_KINDS[0]!, [
+      perpetualMarket(LIVE_MARKET),
+      paid(1n, '0.0001'),
+    ])
+    const streams = async () =>
+      /lyra_streams\{resource="marketSummaries"\} (\d+)/.exec(await metricsOf(base))?.[1]
+    const pages = [await openAt(base), await openAt(base)] as const
+    for (const page of pages) {
+      await noteNotifications(page)
+      await page.goto('/?view=node')
+    }
+    const watch = { ...watchOf('above', '1', 'no'), marketId: LIVE_MARKET }
+    await pages[0].evaluate((text) => localStorage.setItem('lyra-watches', text), JSON.stringify([watch]))
+    // The other tab learns of it.
+    await pages[0].reload()
+    await eventuallyIs(streams, '2')
+    for (const page of pages) await setHidden(page, true)
+    await eventuallyIs(streams, '1')
+    await live.commit(2, [paid(2n, '0.09')])
+    const told = 'The funding rate of A/PERP is +9.0000 %, above 1 %.'
+    const shown = async () => (await Promise.all(pages.map(shownOn))).flat().join()
+    await eventuallyIs(shown, `Lyra: ${told} (above aaaaaa)`)
+    // Whichever tab is looked at next shows it, and tells of nothing again.
+    for (const page of pages) await page.locator('.told', { hasText: told }).waitFor()
+    for (const page of pages) await setHidden(page, false)
+    await eventuallyIs(streams, '2')
+    assert.equal(await shown(), `Lyra: ${told} (above aaaaaa)`)
+    // The other one goes on once the first is closed.
+    await live.commit(3, [paid(3n, '0.0001')])
+    await eventually(
+      () => pages[1].evaluate(() => localStorage.getItem('lyra-watches') ?? ''),
+      (text) => text.includes('"seen":"no"'),
+    )
+    await setHidden(pages[1], true)
+    await pages[0].close()
+    await eventuallyIs(streams, '1')
+    await live.commit(4, [paid(4n, '0.08')])
+    await eventually(
+      () => shownOn(pages[1]),
+      (all) => all.some((text) => text.includes('+8.0000 %')),
+    )
+  })
+
+  explorerTest('are shown of a provider, too, by a tab that nobody sees', async ({ openAt }) => {
+    const base = await serveFile(STORE_KINDS[0]!, MONTH)
+    const page = await openAt(base, { permissions: ['notifications'] })
+    await noteNotifications(page)
+    const { rows } = await clientOf(base).client.liquidityProvidersPage({ partyId: PARTY })
+    await watchBefore(page, { ...watchOf('minimum', '', 'no'), marketId: rows[0]!.node.marketId })
+    await page.addInitScript(() => {
+      const { setInterval } = globalThis
+      const sooner = (run: () => void, ms: number) => setInterval(run, ms === 60_000 ? 300 : ms)
+      Object.assign(globalThis, { setInterval: sooner })
+    })
+    // Blocks arrive, and the provider leaves the book.
+    let blocks = 0n
+    let timeOnBook: string | null = null
+    await page.route(/\/api\/v2\/coverage/, async (route) => {
+      const answer = await (await route.fetch()).json()
+      const held = answer.coverage.blocks
+      held.lastTimestamp = `${BigInt(held.lastTimestamp) + ++blocks * 10_000_000_000n}`
+      await route.fulfill({ json: answer })
+    })
+    await page.route(/\/liquidity\/standing/, async (route) => {
+      const answer = await (await route.fetch()).json()
+      for (const standing of answer.liquidityStanding) standing.timeOnBook = timeOnBook ?? standing.timeOnBook
+      await route.fulfill({ json: answer })
+    })
+    await page.goto('/?view=node')
+    await page.waitForResponse(/\/liquidity\/standing/)
+    await setHidden(page, true)
+    timeOnBook = '0.5'
+    await eventuallyIs(async () => (await shownOn(page)).length, 1)
+    assertSays((await shownOn(page))[0]!, 'for 50 % of this epoch, below the minimum of 75 %.')
+  })
 })

@@ -14,8 +14,10 @@ const STREAM_WAIT_MS = 2_000
 /**
  * The state of all markets, by their stream. While that has not sent every summary in time, does not come through or is refused, the
  * list is requested after each block.
+ *
+ * @param whileHidden whether it is followed also while the page is hidden
  */
-export function useSummaries(): Query<MarketSummary[]> {
+export function useSummaries(whileHidden = false): Query<MarketSummary[]> {
   const coverage = latestCoverage()
   const hasBlocks = coverage !== null
   const [streamed, setStreamed] = useState<MarketSummary[] | null>(null)
@@ -45,6 +47,7 @@ export function useSummaries(): Query<MarketSummary[]> {
     }
     followStream((client, { signal }) => client.streamMarketSummaries({}, { signal, onComplete }), {
       signal: stop.signal,
+      whileHidden,
       onRow: (change) => {
         // The first event of a market has all parts.
         summaries.set(change.marketId, { ...summaries.get(change.marketId)!, ...change })

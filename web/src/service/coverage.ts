@@ -135,7 +135,6 @@ export function firstHeight({ blocks }: Coverage): bigint {
 
 /** Asks for the coverage, and whether the service is ready. */
 export async function pollCoverage(): Promise<void> {
-  if (document.hidden && latest.peek() !== null) return
   const ready = watcher.ready().then(
     (answer) => {
       readiness.value = answer
@@ -163,12 +162,15 @@ export async function pollCoverage(): Promise<void> {
 
 /** Keeps the coverage up to date, as long as the page is seen. */
 export function watchCoverage(): void {
+  const poll = async () => {
+    if (!document.hidden || latest.peek() === null) await pollCoverage()
+  }
   const run = async () => {
-    await pollCoverage()
+    await poll()
     setTimeout(run, POLL_MS)
   }
   void run()
-  document.addEventListener('visibilitychange', () => void pollCoverage())
+  document.addEventListener('visibilitychange', () => void poll())
   recoveries.subscribe((count) => {
     if (count > 0) void pollCoverage()
   })

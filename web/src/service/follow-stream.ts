@@ -14,19 +14,21 @@ export type FollowOptions<Node> = {
   onRow: (row: Node) => void
   /** The stream does not come through, or does so again. Called with true once, and with false whenever anything comes. */
   onSilence: (isSilent: boolean) => void
+  /** Whether to follow also while the page is hidden. */
+  whileHidden?: boolean
   /** The page is visible again, and rows may have been missed if none has arrived yet. */
   onResume?: () => void
 }
 
 /**
- * Follows a stream as long as the page is seen: a browser has six connections to a host, for all of its tabs
- * together. Resumes after the last row.
+ * Follows a stream, as long as the page is seen unless it says otherwise: a browser has six connections to a host, for all of its
+ * tabs together. Resumes after the last row.
  *
  * @throws {LyraApiError} if the service refuses the stream for good
  */
 export async function followStream<Node>(
   open: (client: LyraClient, options: StreamOptions) => AsyncIterable<StreamRow<Node>>,
-  { afterBlock, signal, onRow, onSilence, onResume }: FollowOptions<Node>,
+  { afterBlock, signal, onRow, onSilence, whileHidden = false, onResume }: FollowOptions<Node>,
 ): Promise<void> {
   let silence: ReturnType<typeof setTimeout> | undefined
   const listen = () => {
@@ -38,13 +40,14 @@ export async function followStream<Node>(
     listen()
   }
   const client = createLyraClient({ url: location.origin, fetch: heardFetch(onPiece) })
+  const isPaused = () => document.hidden && !whileHidden
   let cursor: string | undefined
   for (let seen = 0; !signal.aborted; seen++) {
-    if (document.hidden) await nextChange(signal)
-    if (document.hidden) continue
+    if (isPaused()) await nextChange(signal)
+    if (isPaused()) continue
     if (seen > 0) onResume?.()
     const hidden = new AbortController()
-    const onChange = () => document.hidden && hidden.abort()
+    const onChange = () => isPaused() && hidden.abort()
     document.addEventListener('visibilitychange', onChange)
     listen()
     try {

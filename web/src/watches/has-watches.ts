@@ -6,6 +6,11 @@ export const WATCHES_KEY = 'lyra-watches'
 /** Whether anything is watched: the code that watches is loaded only then. */
 export const hasWatches = signal(isStored())
 
+// Another tab watches the first thing, or nothing more.
+addEventListener('storage', () => {
+  hasWatches.value = isStored()
+})
+
 function isStored(): boolean {
   try {
     return localStorage.getItem(WATCHES_KEY) !== null

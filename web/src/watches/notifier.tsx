@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useSummaries } from '../markets/use-summaries.ts'
 import { useStanding } from '../providers/standing.ts'
+import { pollCoverage } from '../service/coverage.ts'
 import { type Judged, judgeProvider, judgeRate } from './judge.ts'
 import { keyOf, noteSeen, type Watch, watches } from './watches.ts'
 
@@ -11,10 +12,42 @@ const told = signal<readonly string[]>([])
 /** More would cover the page. */
 const MOST_TOLD = 3
 
-/** Follows what is watched, and tells of it: by a notification of the browser, if that is allowed, and on the page. */
+/** While the page is hidden, the blocks are asked for so often, which standings follow; milliseconds. */
+const HIDDEN_POLL_MS = 60_000
+
+/** What a tab tells is shown on all tabs: who looks at one does not see that of another. */
+const tabs = new BroadcastChannel('lyra-told')
+tabs.onmessage = ({ data }: MessageEvent<string>) => showTold(data)
+
+/**
+ * Follows what is watched, and tells of it: by a notification of the browser, if that is allowed, and on the page. Of the tabs that
+ * are hidden one goes on, which has a lock: each takes one of the browser's connections.
+ */
 export function Notifier() {
-  const rates = watches.value.filter(({ kind }) => kind !== 'minimum')
-  const providers = new Set(watches.value.flatMap(({ partyId }) => partyId || []))
+  const [isHidden, setHidden] = useState(document.hidden)
+  const [hasLock, setLock] = useState(false)
+  useEffect(() => {
+    const stop = new AbortController()
+    const { signal } = stop
+    document.addEventListener('visibilitychange', () => setHidden(document.hidden), { signal })
+    const ended = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    const hold = () => {
+      setLock(true)
+      return ended
+    }
+    // Browsers have locks where they have notifications: with HTTPS, and on this machine.
+    navigator.locks?.request('lyra-watches', { signal }, hold).catch(() => {})
+    return () => stop.abort()
+  }, [])
+  const isHiddenWatcher = isHidden && hasLock
+  useEffect(() => {
+    if (!isHiddenWatcher) return
+    const timer = setInterval(() => void pollCoverage(), HIDDEN_POLL_MS)
+    return () => clearInterval(timer)
+  }, [isHiddenWatcher])
+  const watched = isHidden && !hasLock ? [] : watches.value
+  const rates = watched.filter(({ kind }) => kind !== 'minimum')
+  const providers = new Set(watched.flatMap(({ partyId }) => partyId || []))
   return (
     <>
       {rates.length > 0 && <RateWatcher rates={rates} />}
@@ -42,7 +75,7 @@ export function Notifier() {
 }
 
 function RateWatcher({ rates }: { rates: readonly Watch[] }) {
-  const { data } = useSummaries()
+  const { data } = useSummaries(true)
   useEffect(() => {
     if (data === null) return
     tell(
@@ -79,9 +112,14 @@ function tell(judged: readonly (readonly [Watch, Judged | null])[]): void {
   noteSeen(new Map(changed.map(([key, { seen }]) => [key, seen])))
   for (const [key, { message }] of changed) {
     if (message === null) continue
-    told.value = [...told.value.filter((other) => other !== message), message].slice(-MOST_TOLD)
+    showTold(message)
+    tabs.postMessage(message)
     // Another tab's notification of the same has the same tag, and takes its place.
     if (globalThis.Notification?.permission === 'granted')
       new Notification('Lyra', { body: message, tag: key })
   }
+}
+
+function showTold(message: string): void {
+  told.value = [...told.value.filter((other) => other !== message), message].slice(-MOST_TOLD)
 }

@@ -38,7 +38,8 @@ function Watches({ own, children }: { own: readonly Watch[]; children: preact.Co
             ))}
           </ul>
           <p class="quiet">
-            Watched by this browser, while a page of Lyra is open.
+            Watched by this browser, while a page of Lyra is open, also in a tab that is not seen. A device
+            that sleeps, and a browser that puts tabs to sleep, as on phones, watch nothing meanwhile.
             {own.length > 0 &&
               !mayNotify() &&
               ' It shows no notifications of this page: you are told on the page alone.'}
