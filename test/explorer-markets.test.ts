@@ -68,12 +68,11 @@ describe("the explorer's table of markets", () => {
     const made = await summariesAt(rates, '/')
     const recorded = await summariesAt(recording, '/')
     assert.deepEqual(textsOf(recorded), [
-      'BTC/PERP Bitcoin perpetual -76.3779 % estimate shorts pay longs 29,568.13 USD -0.196 % no schedule -3.5860 % 3 Active',
-      'ETH/PERP Ether perpetual -202.3387 % estimate shorts pay longs 1,459.14 USD +0.651 % no schedule -1.0388 % 4 Suspended · monitoring auction',
-      'SOL/PERP Solana perpetual +1,457.8286 % estimate longs pay shorts 18.7852 USD +3.151 % no schedule +2.2259 % 2 Active',
+      'BTC/PERP Bitcoin perpetual -76.3779 % estimate shorts pay longs 29,568.13 USD -0.196 % no schedule -1,147.5142 % 3 Active',
+      'ETH/PERP Ether perpetual -202.3387 % estimate shorts pay longs 1,459.14 USD +0.651 % no schedule -498.6399 % 4 Suspended · monitoring auction',
+      'SOL/PERP Solana perpetual +1,457.8286 % estimate longs pay shorts 18.7852 USD +3.151 % no schedule +1,363.9654 % 2 Active',
     ])
     await visit(rates, '/')
-    // The paid rate is the same on every basis.
     for (const [basis, ...expected] of [
       [
         'period',
@@ -84,14 +83,14 @@ describe("the explorer's table of markets", () => {
       [
         '8h',
         'A/PERP A +0.0300 % of the last period longs pay shorts 4,456,000 0.000 % 06:13 UTC 2023-12-25 +0.0300 % +0.0167 % +0.0110 % +0.0100 % 0 Active',
-        'B/PERP A +0.0080 % of the last period longs pay shorts 4,456,000 0.000 % 23:13 UTC 2023-12-24 +0.0010 % +0.0080 % +0.0080 % +0.0080 % 0 Active',
-        'C/PERP A +0.1000 % of the last period longs pay shorts 4,456,000 0.000 % 02:13 UTC 2023-12-25 +0.0500 % +0.1000 % +0.0952 % +0.0224 % 0 Active',
+        'B/PERP A +0.0080 % of the last period longs pay shorts 4,456,000 0.000 % 23:13 UTC 2023-12-24 +0.0080 % +0.0080 % +0.0080 % +0.0080 % 0 Active',
+        'C/PERP A +0.1000 % of the last period longs pay shorts 4,456,000 0.000 % 02:13 UTC 2023-12-25 +0.1000 % +0.1000 % +0.0952 % +0.0224 % 0 Active',
       ],
       [
         'year',
-        'A/PERP A +32.8500 % of the last period longs pay shorts 4,456,000 0.000 % 06:13 UTC 2023-12-25 +0.0300 % +18.2500 % +11.9929 % +10.9500 % 0 Active',
-        'B/PERP A +8.7600 % of the last period longs pay shorts 4,456,000 0.000 % 23:13 UTC 2023-12-24 +0.0010 % +8.7600 % +8.7600 % +8.7600 % 0 Active',
-        'C/PERP A +109.5000 % of the last period longs pay shorts 4,456,000 0.000 % 02:13 UTC 2023-12-25 +0.0500 % +109.5000 % +104.2961 % +24.5037 % 0 Active',
+        'A/PERP A +32.8500 % of the last period longs pay shorts 4,456,000 0.000 % 06:13 UTC 2023-12-25 +32.8500 % +18.2500 % +11.9929 % +10.9500 % 0 Active',
+        'B/PERP A +8.7600 % of the last period longs pay shorts 4,456,000 0.000 % 23:13 UTC 2023-12-24 +8.7600 % +8.7600 % +8.7600 % +8.7600 % 0 Active',
+        'C/PERP A +109.5000 % of the last period longs pay shorts 4,456,000 0.000 % 02:13 UTC 2023-12-25 +109.5000 % +109.5000 % +104.2961 % +24.5037 % 0 Active',
       ],
     ] as const) {
       assert.deepEqual(textsOf(made, basis), expected)
@@ -108,7 +107,7 @@ describe("the explorer's table of markets", () => {
       const rate = figureOf(tableOf(summaries, basis), 'rate')!
       assert.deepEqual([rate.value, rate.title], [value, title])
     }
-    const [row] = rowsOf(tableOf(summaries))
+    const [row] = rowsOf(tableOf(summaries, 'period'))
     assert.deepEqual(
       ['paid', 'price', 'premium'].map((name) => figureOf(row!, name)!.value),
       ['-0.0358598172447733', '29568.13', '-0.0019629242701517'],
@@ -133,6 +132,18 @@ describe("the explorer's table of markets", () => {
       assert.deepEqual(await order(`/?sort=${sort}`), expected)
       assert.deepEqual(await order(`/?sort=-${sort}`), expected.toReversed())
     }
+    // On the chosen basis: what a short period paid is more in 8 hours.
+    const made = await summariesAt(rates, '/?sort=paid')
+    const [a, c] = ['A', 'C'].map((name) =>
+      made.find(({ instrument }) => instrument!.code === `${name}/PERP`),
+    )
+    const paidLess = { ...c!, lastPaidPeriod: { ...c!.lastPaidPeriod!, fundingRate: '0.0002' } }
+    for (const [basis, ...order] of [
+      ['period', paidLess, a],
+      ['8h', a, paidLess],
+    ] as const) {
+      assert.deepEqual(inOrder([a!, paidLess], basis), order, basis)
+    }
     await visit(recording, '/')
     for (const wanted of ['sol/', 'solana', SOL.slice(20, 40), SOL.toUpperCase(), 'Solana PERP']) {
       assert.deepEqual(
@@ -153,7 +164,7 @@ describe("the explorer's table of markets", () => {
     const row = tableOf([summary])
     assertSays(row, since)
     assert.equal(figureOf(row, 'rate'), undefined)
-    assert.equal(figureOf(row, 'paid')!.value, known!.lastPaidPeriod!.fundingRate)
+    assert.equal(figureOf(tableOf([summary], 'period'), 'paid')!.value, known!.lastPaidPeriod!.fundingRate)
     const bar = { marketId, summary: answered(summary), markets: [marketId], onPick: () => {} }
     assert.ok(render(MarketBar, bar).includes(since))
     for (const [product, rate, next] of [

@@ -1,7 +1,7 @@
 import type { MarketSummary } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { unitOf, whyNoUnit } from '../figures/amount.ts'
-import { type Decimal, parseDecimal, writeDecimal } from '../figures/decimal.ts'
+import { type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { formatRate, groupDigits, RATE_PLACES } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
@@ -157,11 +157,13 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'paid',
     title: 'Last paid',
-    meaning: 'Rate of the last paid period, in % of the position, whatever its length.',
+    meaning: 'Rate of the last paid period.',
     figure: true,
-    cell: ({ lastPaidPeriod }) => {
-      const text = lastPaidPeriod?.fundingRate ?? ''
-      return <ShownRate text={text} rate={parseDecimal(text)} name="paid" />
+    cell: (summary, { basis }) => {
+      const text = summary.lastPaidPeriod?.fundingRate ?? ''
+      return (
+        <ShownRate text={basis === 'period' ? text : null} rate={rateOn(basis, summary, text)} name="paid" />
+      )
     },
   },
   averageColumn('24h', '24 hours'),

@@ -153,7 +153,7 @@ function keyOf(summary: MarketSummary, { column, basis, last }: MarketSorting): 
       return due === null ? null : { digits: due, scale: 0 }
     }
     case 'paid':
-      return parseDecimal(summary.lastPaidPeriod?.fundingRate ?? '')
+      return rateOn(basis, summary, summary.lastPaidPeriod?.fundingRate ?? '')
     case '24h':
     case '7d':
     case '30d':
