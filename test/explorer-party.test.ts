@@ -3,12 +3,19 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { FundingPayment, LiquidityProviderEpoch, MarketFunding } from 'lyra-client'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
-import { writeDecimal } from '../web/src/figures/decimal.ts'
+import { add, type Decimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { changesByDay, changesOf, cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
 import type { SinglePayment } from '../web/src/party/single-payments.tsx'
 import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
-import { assertFits, clipboard, exactFigure, explorerTest } from './fixtures/explorer.ts'
+import {
+  assertFits,
+  clipboard,
+  exactFigure,
+  explorerTest,
+  replaceDelay,
+  watchRequests,
+} from './fixtures/explorer.ts'
 import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
 import { clientOf, figureOf, go, render, rowTexts, type Served, textOf, visit } from './fixtures/render.ts'
 import { serveFile } from './fixtures/service.ts'
@@ -130,13 +137,12 @@ describe('the view of a party', () => {
       all
         .filter((one) => one.marketId === marketId && BigInt(String(one.timestamp)) >= from)
         .reduce((sum, one) => sum + BigInt(String(one.amount)), 0n)
-    const midnight = 1_727_740_800_000_000_000n
     assert.deepEqual(
       holdings.map(({ marketId, week, month }) => [marketId, writeDecimal(week), writeDecimal(month)]),
       holdings.map(({ marketId }) => [
         marketId,
-        `${sumSince(marketId, midnight - 6n * DAY)}`,
-        `${sumSince(marketId, last - 30n * DAY)}`,
+        `${sumSince(marketId, last + 1n - 7n * DAY)}`,
+        `${sumSince(marketId, last + 1n - 30n * DAY)}`,
       ]),
     )
     assert.equal(holdings.length, 5)
@@ -154,6 +160,30 @@ describe('the view of a party', () => {
       ({ marketId }) => marketId === older.marketId,
     )
     assert.equal(unknown!.estimate, null)
+    const totalWith = (...estimates: (Decimal | null)[]) => {
+      const some = holdings.map((holding, index) => ({ ...holding, estimate: estimates[index] ?? null }))
+      return textOf(render(HoldingsTable, { holdings: some, last, of: 'Desk 2' }))
+    }
+    assert.match(totalWith(), /Total, USDT -5,607\.79 USDT -11,427\.00 USDT\s+–$/)
+    const cent = { digits: 10_000n, scale: 0 }
+    assert.match(totalWith(cent, null, cent), /\+0\.02 USDT for 2 of 5 markets$/)
+    // As the core cuts it: 0.6 of the smallest unit is none.
+    const [least] = holdingsOf(
+      { ...figures, latest: figures.latest.map((payment) => ({ ...payment, size: '0.6' })) },
+      summaries.map((one) => ({ ...one, estimate: { ...one.estimate!, fundingPayment: '-1' } })),
+      last,
+    )
+    assert.deepEqual(least!.estimate, { digits: 0n, scale: 0 })
+    // At any hour, seven days are what Party shows as 7d.
+    const night = 1_727_744_400_000_000_000n
+    const nightly = holdingsOf(await askParty(client, TRADER, night), summaries, night)
+    const until = all.filter(({ timestamp }) => BigInt(String(timestamp)) <= night)
+    assert.equal(
+      writeDecimal(nightly.map(({ week }) => week).reduce(add)),
+      `${until
+        .filter(({ timestamp }) => BigInt(String(timestamp)) > night - 7n * DAY)
+        .reduce((sum, { amount }) => sum + BigInt(String(amount)), 0n)}`,
+    )
     assert.deepEqual(holdingsOf({ ...figures, latest: [] }, [], last)[0]!.due, null)
   })
 

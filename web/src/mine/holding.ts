@@ -1,6 +1,5 @@
 import type { LyraClient, MarketFunding, MarketSummary } from 'lyra-client'
-import { add, type Decimal, parseDecimal, round, ZERO } from '../figures/decimal.ts'
-import { midnightBefore } from '../funding/days.ts'
+import { add, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { receivedBy } from '../funding/units.ts'
 import { DAY } from '../funding/view-range.ts'
 import { nextPaymentOf } from '../markets/summary.ts'
@@ -10,28 +9,35 @@ import { askEach, type SinglePayment } from '../party/single-payments.tsx'
 /** Payments that are looked through for the latest one of each market. */
 const LATEST = 200
 
-/** What a party has paid and received, and its latest payment on each market. */
-export type PartyFigures = { markets: readonly MarketFunding[]; latest: readonly SinglePayment[] }
+/** What a party has paid and received, and its latest payments. */
+export type PartyFigures = {
+  week: readonly MarketFunding[]
+  month: readonly MarketFunding[]
+  latest: readonly SinglePayment[]
+}
 
-/** Asks for a party's figures of 30 days up to a time, the last block's. */
+/** Asks for a party's figures of 7 and 30 days up to a time, the last block's. As in every range, that is included, and the start not. */
 export async function askParty(
   client: LyraClient,
   partyId: string,
   last: bigint,
   signal?: AbortSignal,
 ): Promise<PartyFigures> {
-  const range = { from: last - 30n * DAY, to: last + 1n }
-  const [{ partyFunding }, { payments }] = await Promise.all([
-    client.partyFunding(partyId, { ...range, interval: '1d', signal }),
-    askEach(client, { partyId, ...range }, { first: LATEST }, signal),
+  const rangeOf = (days: bigint) => ({ from: last + 1n - days * DAY, to: last + 1n })
+  const sumsOf = async (days: bigint) =>
+    (await client.partyFunding(partyId, { ...rangeOf(days), signal })).partyFunding.markets
+  const [week, month, { payments }] = await Promise.all([
+    sumsOf(7n),
+    sumsOf(30n),
+    askEach(client, { partyId, ...rangeOf(30n) }, { first: LATEST }, signal),
   ])
-  return { markets: partyFunding.markets, latest: payments }
+  return { week, month, latest: payments }
 }
 
 /** A party on a market, in smallest units of the settlement asset. */
 export type Holding = {
   marketId: string
-  /** What changed its balance in the last seven days (by whole UTC days) and in the last 30. */
+  /** What changed its balance in the last 7 and 30 days. */
   week: Decimal
   month: Decimal
   last: SinglePayment | null
@@ -43,21 +49,18 @@ export type Holding = {
 
 /** The markets on which a party has paid or received anything in 30 days, those of the greatest amounts first. */
 export function holdingsOf(
-  { markets, latest }: PartyFigures,
+  { week, month, latest }: PartyFigures,
   summaries: readonly MarketSummary[],
   last: bigint,
 ): Holding[] {
-  const weekStart = midnightBefore(last) - 6n * DAY
-  return markets
-    .map(({ marketId, net, buckets = [] }): Holding => {
+  return month
+    .map(({ marketId, net }): Holding => {
       const summary = summaries.find((one) => one.marketId === marketId) ?? null
       const paid = latest.find((payment) => payment.marketId === marketId) ?? null
       const due = summary === null ? null : nextPaymentOf(summary, last)
       return {
         marketId,
-        week: buckets
-          .filter(({ start }) => BigInt(start) >= weekStart)
-          .reduce((sum, { net: ofDay }) => add(sum, parseDecimal(ofDay) ?? ZERO), ZERO),
+        week: parseDecimal(week.find((one) => one.marketId === marketId)?.net ?? '') ?? ZERO,
         month: parseDecimal(net) ?? ZERO,
         last: paid,
         due,
@@ -77,23 +80,14 @@ function estimatedFor(
   const isOfLastPeriod = summary?.lastPaidPeriod?.seq === fundingPeriodSeq
   const received = receivedBy(size ?? '', summary?.estimate?.fundingPayment ?? '')
   const number = received === null || !isOfLastPeriod ? null : parseDecimal(received)
-  // Amounts are whole numbers of the smallest unit.
-  return number === null ? null : round(number, 0)
+  // The core cuts amounts to the smallest unit.
+  return number === null ? null : scaleBy(number, 1n, 1n, 0)
 }
 
-/** The sums of several markets with one settlement asset. */
-export function totalOfHoldings(holdings: readonly Holding[]): {
-  week: Decimal
-  month: Decimal
-  estimate: Decimal
-} {
-  const sumOf = (read: (holding: Holding) => Decimal | null) =>
-    holdings.reduce((sum, holding) => add(sum, read(holding) ?? ZERO), ZERO)
-  return {
-    week: sumOf(({ week }) => week),
-    month: sumOf(({ month }) => month),
-    estimate: sumOf(({ estimate }) => estimate),
-  }
+/** The sum of those of several amounts that are known, and how many these are; null if none is. */
+export function totalOf(amounts: readonly (Decimal | null)[]): { sum: Decimal; known: number } | null {
+  const known = amounts.filter((amount) => amount !== null)
+  return known.length === 0 ? null : { sum: known.reduce(add), known: known.length }
 }
 
 /** What the party received at its last payment on a market, after losses. */

@@ -18,7 +18,7 @@ import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
-import { askParty, type Holding, holdingsOf, lastChange, totalOfHoldings } from './holding.ts'
+import { askParty, type Holding, holdingsOf, lastChange, totalOf } from './holding.ts'
 import { type KeptParty, keptParties } from './kept-parties.ts'
 
 /** The kept parties: what they received lately, their next payments, and how they stand as liquidity providers. */
@@ -118,17 +118,24 @@ export function HoldingsTable({
           {groups
             .filter(({ length }) => length > 1)
             .map((group) => {
-              const unit = marketUnit(group[0]!.marketId)
-              const { week, month, estimate } = totalOfHoldings(group)
+              const [{ marketId }] = group as [Holding]
+              const sumOf = (read: (holding: Holding) => Decimal | null) => totalOf(group.map(read))
+              const estimate = sumOf(({ estimate }) => estimate)
               return (
-                <tr key={group[0]!.marketId}>
-                  <th scope="row">Total{inUnit(unit)}</th>
-                  <Money title="7 days" value={week} marketId={group[0]!.marketId} />
-                  <Money title="30 days" value={month} marketId={group[0]!.marketId} />
+                <tr key={marketId}>
+                  <th scope="row">Total{inUnit(marketUnit(marketId))}</th>
+                  <Money title="7 days" value={sumOf(({ week }) => week)!.sum} marketId={marketId} />
+                  <Money title="30 days" value={sumOf(({ month }) => month)!.sum} marketId={marketId} />
                   <td class="less" />
                   <td class="less" />
                   <td class="less" />
-                  <Money title="Estimate for it" value={estimate} marketId={group[0]!.marketId} />
+                  <Money title="Estimate for it" value={estimate?.sum ?? null} marketId={marketId}>
+                    {estimate !== null && estimate.known < group.length && (
+                      <span class="under">
+                        for {estimate.known} of {group.length} markets
+                      </span>
+                    )}
+                  </Money>
                 </tr>
               )
             })}
