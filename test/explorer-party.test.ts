@@ -600,6 +600,20 @@ describe('the view of a party', () => {
     },
   )
 
+  explorerTest('asks who gained and paid most once for the same payments', async ({ openAt }) => {
+    const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))
+    await replaceDelay(page, 3_000, 50)
+    const asked = watchRequests(page)
+    await page.goto('/?view=party&span=all')
+    await page.locator('table.stacked').waitFor()
+    const before = asked.filter((path) => path.endsWith('/coverage')).length
+    await eventually(
+      async () => asked.filter((path) => path.endsWith('/coverage')).length,
+      (count) => count > before + 5,
+    )
+    assert.equal(asked.filter((path) => path.endsWith('/funding-leaders')).length, 1)
+  })
+
   explorerTest(
     'opens by an id that is pasted, leads to its epochs and who paid, and its address shows the same',
     async ({ openAt }) => {

@@ -10,7 +10,7 @@ import { Answer, Empty } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import type { Range } from '../series/series.ts'
-import { coverageTime } from '../service/coverage.ts'
+import { latestCoverage, sumOf } from '../service/coverage.ts'
 import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets } from '../service/markets.ts'
@@ -68,7 +68,7 @@ function OfAsset({ asset, unit, held, assets }: OfAssetProps) {
         to: range.to,
         signal,
       }),
-    { version: `${range.from} ${range.to} ${coverageTime()}` },
+    { version: `${range.from} ${range.to} ${sumOf(latestCoverage()?.fundingPayments ?? [])}` },
   )
   const names = Object.fromEntries([...assets].map(([id, { symbol }]) => [id, symbol]))
   return (
