@@ -10,6 +10,7 @@ import { MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const { CsvRows, ReadableRows } = await import('../web/src/parts/readable-csv.ts')
+const { instruments } = await import('../web/src/service/instruments.ts')
 
 const PARTY = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
 
@@ -71,10 +72,42 @@ describe('CSV files of the explorer', () => {
       '0.0005',
       'USDT',
     ])
+    const sizes = new ReadableRows(null)
+    sizes.head(['marketId', 'marketDataOpenInterest'])
+    assert.deepEqual(sizes.row([marketId, '737100']), ['ETH/USDT', marketId, '737.1', 'USDT'])
+    assert.deepEqual(sizes.row([unknown, '737100']), ['11111111…111111', unknown, '737100', ''])
+    instruments.value = new Map([
+      [marketId, { ...markets.find((one) => one.marketId === marketId)!, positionDecimalPlaces: '-2' }],
+    ])
+    assert.deepEqual(sizes.row([marketId, '7']), ['ETH/USDT', marketId, '700', 'USDT'])
     // Nothing of a market.
     const checkpoints = new ReadableRows(null)
     assert.deepEqual(checkpoints.head(['atBlock', 'hash', 'cursor']), ['atBlock', 'hash'])
     assert.deepEqual(checkpoints.row(['7', 'ab', 'c7_ab']), ['7', 'ab'])
+  })
+
+  test('have names that a spreadsheet would run as texts, and numbers as they are', async () => {
+    const served = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+    await visit(served, '/')
+    const [market] = instruments.value!.values()
+    for (const [code, symbol, ...cells] of [
+      [
+        '=HYPERLINK("http://evil.example","ETH")',
+        '+cmd',
+        `'=HYPERLINK("http://evil.example","ETH")`,
+        "'+cmd",
+      ],
+      ['@sum(1)', '-1+x', "'@sum(1)", "'-1+x"],
+      ['ETH/USDT', '5', 'ETH/USDT', '5'],
+    ] as const) {
+      const { marketId } = market!
+      const settlementAsset = { ...market!.settlementAsset!, symbol }
+      instruments.value = new Map([[marketId, { ...market!, code, settlementAsset }]])
+      const payments = new ReadableRows(null)
+      payments.head(['marketId', 'amount'])
+      assert.deepEqual(payments.row([marketId, '-88165765']), [cells[0], marketId, '-88.165765', cells[1]])
+    }
+    assert.equal(csvOf(['a;=1', 'b\t=1', '=1'], []), '"a;=1","b\t=1",=1\r\n')
   })
 
   explorerTest('have the rows of the API, whose exact file is one click away', async ({ openAt }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DECIMAL } from '#core/events/left-out'
+import { DECIMAL } from '#core/domain/decimal'
 import { statusOfService } from '#tools/status/service-status'
 import { parseDecimal } from '../web/src/figures/decimal.ts'
 import { formatPercent, groupDigits } from '../web/src/figures/format-figure.ts'

@@ -1,6 +1,12 @@
 /** An exact decimal number: `digits` divided by 10 to the power of `scale`. */
 export type Decimal = { readonly digits: bigint; readonly scale: number }
 
+/**
+ * A decimal number as the core, or another program, writes it. Linear time: no digit can match two parts of the
+ * expression.
+ */
+export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+
 /** Digits after the point of a quotient. */
 export const QUOTIENT_SCALE = 16
 

@@ -1,4 +1,5 @@
 import { isDigits } from '../domain/compare-numbers.ts'
+import { DECIMAL } from '../domain/decimal.ts'
 
 /** Why an event, or an element of one of its lists, is left out (docs/events.md, invalid events). */
 export const LEFT_OUT_REASONS = [
@@ -36,12 +37,6 @@ export const MAX_TEXT_LENGTH = 1024
 
 /** Maximum number of elements of a nested list: many times the epochs that a market may set. */
 export const MAX_PENALTIES = 1024
-
-/**
- * A decimal number as the core, or another program, writes it. Linear time: no digit can match two parts of the
- * expression.
- */
-export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** Whether a text is a decimal number that is short enough to be stored. */
 export function isStorableNumber(text: string): boolean {

@@ -1,11 +1,6 @@
+import { DECIMAL } from '../domain/decimal.ts'
 import { ID_LENGTH, MARKET_ID, PARTY_ID } from '../domain/ids.ts'
-import {
-  DECIMAL,
-  MAX_KEY_LENGTH,
-  MAX_NUMBER_LENGTH,
-  MAX_PENALTIES,
-  MAX_TEXT_LENGTH,
-} from '../events/left-out.ts'
+import { MAX_KEY_LENGTH, MAX_NUMBER_LENGTH, MAX_PENALTIES, MAX_TEXT_LENGTH } from '../events/left-out.ts'
 
 /** A value of a row to be written. */
 export type Cell = bigint | number | string | boolean | null

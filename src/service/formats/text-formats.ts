@@ -1,5 +1,5 @@
+import { withoutFormula } from '#core/domain/formula'
 import { formatTime } from '#core/domain/time'
-import { DECIMAL } from '#core/events/left-out'
 import type { Resource } from '#core/model/resource'
 import { type CellValue, type ExportColumn, exportTableOf } from './columns.ts'
 import {
@@ -105,17 +105,6 @@ export async function* exportText(
     for (const row of rows) text += line(row)
     yield { text, count: rows.length }
   }
-}
-
-/** The beginning of a formula: a sign, full-width too, after characters that a spreadsheet skips. */
-const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
-
-/**
- * A text that a spreadsheet would run gets an apostrophe in front, which makes it a text there. Numbers do not change,
- * negative ones neither.
- */
-function withoutFormula(text: string): string {
-  return FORMULA.test(text) && !text.split(',').every((part) => DECIMAL.test(part)) ? `'${text}` : text
 }
 
 function csvCell(cell: string): string {

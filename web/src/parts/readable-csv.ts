@@ -1,3 +1,4 @@
+import { withoutFormula } from '../../../src/core/domain/formula.ts'
 import { exactAmount, type Unit } from '../figures/amount.ts'
 import { markUnit } from '../funding/mark-price.tsx'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
@@ -9,6 +10,9 @@ const AMOUNT =
 
 /** Prices with the decimals of the market, not those of its asset. */
 const MARK_PRICE = /markPrice$/i
+
+/** Sizes in the smallest steps of the market's positions. */
+const OPEN_INTEREST = /openInterest$/i
 
 /** Columns that say nothing to people. */
 const LEFT_OUT = new Set(['cursor'])
@@ -23,9 +27,21 @@ const inWholeUnits =
   (text, marketId) =>
     exactAmount(text, unitOf(marketId))
 
+/** The decimals of a market's positions may be below zero: its sizes are then in hundreds, say. */
+const inPositions: Column['write'] = (text, marketId) => {
+  const places = instrumentOf(marketId)?.positionDecimalPlaces ?? ''
+  if (!/^-?\d{1,2}$/.test(places) || !/^\d+$/.test(text)) return text
+  const decimals = Number(places)
+  return exactAmount(text + '0'.repeat(Math.max(0, -decimals)), {
+    symbol: '',
+    decimals: Math.max(0, decimals),
+  })
+}
+
 /**
  * Makes rows of the API readable: whole units instead of smallest ones, with the asset's symbol in a column of its own, and a
- * market's code before its id. An amount whose unit is not known stays as it is, and has no symbol.
+ * market's code before its id. An amount whose unit is not known stays as it is, and has no symbol. Names that a spreadsheet would run
+ * are texts, as in the API's own file.
  */
 export class ReadableRows {
   readonly #marketId: string | null
@@ -46,6 +62,7 @@ export class ReadableRows {
       if (LEFT_OUT.has(name)) return null
       if (hasMarket && MARK_PRICE.test(name))
         return { name, write: inWholeUnits((marketId) => markUnit(instrumentOf(marketId))) }
+      if (hasMarket && OPEN_INTEREST.test(name)) return { name, write: inPositions }
       return { name, write: hasMarket && AMOUNT.test(name) ? inWholeUnits(marketUnit) : asSent }
     })
     this.#hasAmounts = this.#columns.some((column) => column !== null && column.write !== asSent)
@@ -60,9 +77,9 @@ export class ReadableRows {
   row(cells: readonly string[]): string[] {
     const marketId = this.#market >= 0 ? (cells[this.#market] ?? '') : (this.#marketId ?? '')
     return [
-      ...(marketId === '' ? [] : [marketLabel(marketId)]),
+      ...(marketId === '' ? [] : [withoutFormula(marketLabel(marketId))]),
       ...this.#columns.flatMap((column, index) => column?.write(cells[index] ?? '', marketId) ?? []),
-      ...(this.#hasAmounts ? [marketUnit(marketId)?.symbol ?? ''] : []),
+      ...(this.#hasAmounts ? [withoutFormula(marketUnit(marketId)?.symbol ?? '')] : []),
     ]
   }
 }
