@@ -207,8 +207,16 @@ describe("the explorer's times", () => {
       '2023-02-30': 'There is no 2023-02-30.',
       '2023-02-03 25:00': 'There is no time 25:00:00.',
       '2023-02-03 10:00:60': 'There is no time 10:00:60.',
+      constructor: noTime('constructor'),
+      toString: noTime('toString'),
+      '-9223372036854775808': -(2n ** 63n),
+      '-9223372036854775809': '"-9223372036854775809" is not a time from 1677-09-22 to 2262-04-11.',
+      '9223372036854775808': '"9223372036854775808" is not a time from 1677-09-22 to 2262-04-11.',
+      '9999-01-01': '"9999-01-01" is not a time from 1677-09-22 to 2262-04-11.',
+      '999999w': '"999999w" is not a time from 1677-09-22 to 2262-04-11.',
       '2023-02-03T10:00:00+25:00': 'There is no zone +25:00.',
     })
+    assert.equal(read('__proto__'), noTime('__proto__'))
     assert.equal(formatTime('1696500904000000001'), '2023-10-05 10:15:04.000000001')
     assert.equal(formatTime(-1n), '1969-12-31 23:59:59.999999999')
     assert.equal(formatTime(2n ** 63n - 1n), '2262-04-11 23:47:16.854775807')
@@ -309,6 +317,10 @@ describe("the explorer's ranges", () => {
     assert.equal(dueWithin(hours, viewRange(none, held, last)).length, 24)
     assert.deepEqual(pan({ from: 0n, to: 1000n }, 0.5), { from: 500n, to: 1500n })
     assert.deepEqual(zoom({ from: 0n, to: 8n * HOUR }, 0.5, 0.25), { from: HOUR, to: 5n * HOUR })
+    // To all times that the API takes, and no further.
+    const all = { from: -(2n ** 63n), to: 2n ** 63n - 1n }
+    assert.deepEqual(zoom({ from: 0n, to: 2n ** 62n }, 99), all)
+    assert.deepEqual(pan(all, 0.5), { from: -1n, to: all.to })
   })
 
   test('are named by days and weeks, counted back from the last block, and say what that means', () => {

@@ -1,3 +1,4 @@
+import { nearestInt64 } from '../../../src/core/domain/integers.ts'
 import { AGE_UNITS, calendarTime } from '../../../src/core/domain/time.ts'
 
 const SECOND = 1_000_000_000n
@@ -79,8 +80,8 @@ const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'satur
 
 /** A month by its name or number, `2026-01`; null if a text is none. */
 function monthNamed(name: string, last: bigint): { ns: bigint; end: bigint } | null {
-  const back = { 'this month': 0, 'last month': 1 }[name]
-  if (back !== undefined) {
+  const back = ['this month', 'last month'].indexOf(name)
+  if (back !== -1) {
     const date = new Date(Number(last / 1_000_000n))
     return monthOf(date.getUTCFullYear(), date.getUTCMonth() - back)
   }
@@ -102,8 +103,8 @@ function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every
   const name = text.toLowerCase()
   const day = last - (last % DAY)
   const week = day - ((day - MONDAY) % WEEK)
-  const back = { today: 0n, yesterday: DAY }[name]
-  if (back !== undefined) return { ns: day - back, end: day - back + DAY }
+  if (name === 'today') return { ns: day, end: day + DAY }
+  if (name === 'yesterday') return { ns: day - DAY, end: day }
   if (name === 'this week') return { ns: week, end: week + WEEK }
   if (name === 'last week') return { ns: week - WEEK, end: week }
   const month = monthNamed(name, last)
@@ -122,6 +123,13 @@ function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every
  * @param last time of the last block, from which ages and names are counted back
  */
 export function readTime(text: string, last: bigint): ReadTime {
+  const read = timeIn(text, last)
+  return 'fault' in read || nearestInt64(read.ns) === read.ns
+    ? read
+    : { fault: `"${text.trim()}" is not a time from 1677-09-22 to 2262-04-11.` }
+}
+
+function timeIn(text: string, last: bigint): ReadTime {
   const given = text.trim().replace(/\s+/g, ' ')
   if (/^-?\d{14,19}$/.test(given)) return { ns: BigInt(given) }
   const age = /^(\d{1,6})([hdw])$/.exec(given)

@@ -1,5 +1,6 @@
 import type { Coverage } from 'lyra-client'
 import { pageTarget, reportTarget } from '../../../client/src/requests.ts'
+import { nearestInt64 } from '../../../src/core/domain/integers.ts'
 import { param } from '../location.ts'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -37,7 +38,7 @@ export function fundingMarket(): string | null {
 /** The range that is loaded: the shown one with a quarter of its length on either side. */
 export function widened({ from, to }: Range): Range {
   const quarter = (to - from) / 4n
-  return { from: from - quarter, to: to + quarter }
+  return { from: nearestInt64(from - quarter), to: nearestInt64(to + quarter) }
 }
 
 /** The requests of a chart's points and periods, as the view makes them first; none for a market that the coverage does not name. */

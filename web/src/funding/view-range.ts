@@ -1,3 +1,4 @@
+import { nearestInt64 } from '../../../src/core/domain/integers.ts'
 import { formatMinute, type ReadTime, readTime } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
 
@@ -19,9 +20,6 @@ export const SPANS: readonly (readonly [name: string, ns: bigint | null])[] = [
 
 /** No range is shorter: the shortest bucket is a second. */
 const SHORTEST = 10n * SECOND
-
-/** Where uPlot and calendars still have places: years 1 to 9999 or so. */
-const LONGEST = 8_000n * 365n * DAY
 
 /** The shown range of a market's points. */
 export type ViewRange = Range & {
@@ -111,14 +109,13 @@ export function meaningOf(from: string | null, to: string | null, range: Range, 
 export function faultOf(from: ReadTime, to: ReadTime): string | null {
   if ('fault' in from) return from.fault
   if ('fault' in to) return to.fault
-  if (from.ns >= to.ns) return 'The range ends before it begins.'
-  return to.ns - from.ns > LONGEST ? 'The range is longer than 8,000 years.' : null
+  return from.ns >= to.ns ? 'The range ends before it begins.' : null
 }
 
 /** A range of a part of the length, or a multiple, about a place in it (0 to 1). */
 export function zoom({ from, to }: Range, factor: number, place = 0.5): Range {
   const length = to - from
-  const next = min(scaled(length, factor), LONGEST)
+  const next = scaled(length, factor)
   const begin = from + scaled(length - next, place)
   return widen({ from: begin, to: begin + next })
 }
@@ -126,11 +123,12 @@ export function zoom({ from, to }: Range, factor: number, place = 0.5): Range {
 /** A range moved by a part of its length: to later times if that is positive. */
 export function pan({ from, to }: Range, part: number): Range {
   const by = scaled(to - from, part)
-  return { from: from + by, to: to + by }
+  return { from: nearestInt64(from + by), to: nearestInt64(to + by) }
 }
 
+/** No shorter than the shortest range, and of times that the API takes. */
 function widen({ from, to }: Range): Range {
-  return to - from >= SHORTEST ? { from, to } : { from, to: from + SHORTEST }
+  return { from: nearestInt64(from), to: nearestInt64(max(to, from + SHORTEST)) }
 }
 
 function scaled(length: bigint, factor: number): bigint {
