@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { transformSync } from 'rolldown/utils'
 import { addDecimals } from '../client/src/index.ts'
 import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentation.ts'
 import { getPage, nodesOf, type PageAnswer } from './fixtures/http.ts'
@@ -103,6 +104,29 @@ test('the recipe of docs/recipes.md for gRPC runs as printed', async (t) => {
   assert.match(stdout, /^0 -?0\.\d+\n(?:\d+ \S.*\n)+INVALID_ARGUMENT InvalidArgument error\n$/)
   const periods = await getPage(base, `/api/v2/funding-periods/${DOCUMENTED_MARKET}`)
   assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
+})
+
+test('the recipe for the next payment names the one that is due at or after a time, to the nanosecond', async () => {
+  const { text } = RECIPE_BLOCKS.find(({ text }) => text.includes('lyra.marketSummaries()'))!
+  const source = `export const run = async (lyra, toWholeUnits, console) => { ${text} }`
+  const { code } = transformSync('recipe.ts', source)
+  const { run } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+  const [initial, every] = [1_700_000_000_000_000_000n, 1_000_000_000n]
+  for (const [after, periods] of [
+    [-every, 0n],
+    [0n, 0n],
+    [1n, 1n],
+    [every - 1n, 1n],
+    [every, 1n],
+    [every + 1n, 2n],
+  ] as const) {
+    const dues: Date[] = []
+    const funding = { schedule: { initial: `${initial}`, every: `${every}` } }
+    const estimate = { at: `${initial + after}`, fundingPayment: '1', fundingRate: '0' }
+    const lyra = { marketSummaries: () => [{ instrument: { code: 'A', funding }, estimate }] }
+    await run(lyra, null, { log: (...texts: [...string[], Date]) => dues.push(texts.at(-1) as Date) })
+    assert.deepEqual(dues, [new Date(Number((initial + periods * every) / 1_000_000n))], `${after}`)
+  }
 })
 
 /** A service whose connections of a stream end in every way; `asked` has the last id that each request gives. */
