@@ -355,6 +355,15 @@ describe('the explorer, while its service changes,', () => {
       }
       assert.equal(await page.locator('.stale').count(), 0)
     }
+    // Another program answers, such as one that wants a login.
+    const other = await openAt(base)
+    await other.route('**/api/v2/stream/**', (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<html>Log in</html>' }),
+    )
+    await other.goto('/?view=checkpoints')
+    await shows(other, height)
+    await live.commit(++height, events(height))
+    await shows(other, height)
   })
 
   test('takes each answer that takes longer than the next block, and asks once more after it', async ({

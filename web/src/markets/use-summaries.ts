@@ -1,4 +1,4 @@
-import { LyraApiError, type MarketSummary } from 'lyra-client'
+import type { MarketSummary } from 'lyra-client'
 import { useEffect, useState } from 'preact/hooks'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { followStream } from '../service/follow-stream.ts'
@@ -57,9 +57,7 @@ export function useSummaries(whileHidden = false): Query<MarketSummary[]> {
         if (isSilent) requestList()
         else if (isComplete) setListedSince(null)
       },
-    }).catch((error) => {
-      if (error instanceof LyraApiError) requestList()
-    })
+    }).catch(requestList)
     return () => {
       stop.abort()
       clearTimeout(late)

@@ -39,9 +39,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
   const reason = reasonOf(error)
   return (
     <div class="state failure" role="alert">
-      <strong>
-        {error instanceof LyraApiError ? 'The service returned an error' : 'The service does not respond'}
-      </strong>
+      <strong>{reason === null ? 'The service does not respond' : 'The service returned an error'}</strong>
       {reason !== null && <div class="state-more">{reason}</div>}
       {error instanceof LyraApiError && error.requestId !== null && (
         <p class="quiet">

@@ -1,5 +1,5 @@
 import { batch, effect, signal } from '@preact/signals'
-import { LyraApiError, LyraConnectionError } from 'lyra-client'
+import { LyraAnswerError, LyraApiError, LyraConnectionError } from 'lyra-client'
 import { takeEarly } from './early.ts'
 
 /** Whether the service answers: not known yet, yes, or not since a time (milliseconds). */
@@ -62,7 +62,7 @@ function noteSilence(): void {
 /** What an error says; null if only that there was no answer. An answer that is not the API's is not repeated: it may be HTML. */
 export function reasonOf(error: Error): string | null {
   if (error instanceof LyraConnectionError) return null
-  if (error instanceof SyntaxError) return 'not an answer of Lyra'
+  if (error instanceof LyraAnswerError || error instanceof SyntaxError) return 'not an answer of Lyra'
   return error instanceof LyraApiError && error.code === null
     ? `${error.status}: not an answer of Lyra`
     : error.message

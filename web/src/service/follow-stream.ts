@@ -24,7 +24,7 @@ export type FollowOptions<Node> = {
  * Follows a stream, as long as the page is seen unless it says otherwise: a browser has six connections to a host, for all of its
  * tabs together. Resumes after the last row.
  *
- * @throws {LyraApiError} if the service refuses the stream for good
+ * @throws {LyraApiError | LyraAnswerError} if the service has no such stream, or the answer is none
  */
 export async function followStream<Node>(
   open: (client: LyraClient, options: StreamOptions) => AsyncIterable<StreamRow<Node>>,
@@ -67,13 +67,14 @@ export async function followStream<Node>(
 function heardFetch(onPiece: () => void): typeof fetch {
   return async (input, init) => {
     const response = await watchedFetch(input, init)
+    if (response.body === null) return response
     const heard = new TransformStream<Uint8Array, Uint8Array>({
       transform: (piece, body) => {
         onPiece()
         body.enqueue(piece)
       },
     })
-    return new Response(response.body?.pipeThrough(heard), response)
+    return new Response(response.body.pipeThrough(heard), response)
   }
 }
 

@@ -1,5 +1,4 @@
 import { computed } from '@preact/signals'
-import { LyraApiError } from 'lyra-client'
 import { formatAge, formatMinute, formatSecond, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
 import { connection, reasonOf } from './connection.ts'
@@ -31,7 +30,7 @@ export const isBehind = computed(
 const refusal = computed(() => {
   const error = coverageError.value
   const isRecent = now.value - (coverageTime() ?? 0) < WATCHED_MS
-  return error instanceof LyraApiError && !isRecent ? reasonOf(error) : null
+  return error === null || isRecent ? null : reasonOf(error)
 })
 
 /** Whether estimates and next payments may not be those of now: the service is behind, or does not answer. */

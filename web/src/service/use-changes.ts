@@ -1,4 +1,4 @@
-import { LyraApiError, type LyraClient, type StreamOptions, type StreamRow } from 'lyra-client'
+import type { LyraClient, StreamOptions, StreamRow } from 'lyra-client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { lastHeight, latestCoverage } from './coverage.ts'
 import { followStream } from './follow-stream.ts'
@@ -49,9 +49,7 @@ export function useChanges<Node>(
       },
       onSilence: setSilent,
       onResume: () => setSeen((known) => ({ ...known, resumed: known.resumed + 1 })),
-    }).catch((error) => {
-      if (error instanceof LyraApiError) setSilent(true)
-    })
+    }).catch(() => setSilent(true))
     return () => {
       stop.abort()
       clearTimeout(timer)
