@@ -21,7 +21,7 @@ export function useSummaries(whileHidden = false): Query<MarketSummary[]> {
   const coverage = latestCoverage()
   const hasBlocks = coverage !== null
   const [streamed, setStreamed] = useState<MarketSummary[] | null>(null)
-  /** Since when the list is requested, milliseconds; null while the stream is well. */
+  /** When the stream last sent anything, milliseconds, if the list is requested since then; null while the stream is well. */
   const [listedSince, setListedSince] = useState<number | null>(null)
   const list = useQuery(hasBlocks && listedSince !== null ? `${listedSince}` : null, askSummaries, {
     version: hasBlocks ? `${lastHeight(coverage)} ${coverage.instruments.count}` : '',
@@ -37,7 +37,8 @@ export function useSummaries(whileHidden = false): Query<MarketSummary[]> {
       timer = undefined
       setStreamed([...summaries.values()])
     }
-    const requestList = () => setListedSince((known) => known ?? Date.now())
+    let heardAt = Date.now()
+    const requestList = () => setListedSince((known) => known ?? heardAt)
     const late = setTimeout(requestList, STREAM_WAIT_MS)
     const onComplete = () => {
       clearTimeout(late)
@@ -54,6 +55,7 @@ export function useSummaries(whileHidden = false): Query<MarketSummary[]> {
         if (isComplete) timer ??= setTimeout(show, SHOW_MS)
       },
       onSilence: (isSilent) => {
+        if (!isSilent) heardAt = Date.now()
         if (isSilent) requestList()
         else if (isComplete) setListedSince(null)
       },
