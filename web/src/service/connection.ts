@@ -21,7 +21,7 @@ const PROXY_STATUSES: readonly number[] = [502, 503, 504]
 
 /**
  * `fetch`, which also notes whether the service answers at all. A proxy's answer in its place is none: it fails like a lost
- * connection. Nor does a stream say anything, which a proxy may keep open, or answer, by itself.
+ * connection. A stream proves nothing either: a proxy may keep it open, or answer it by itself.
  */
 export const watchedFetch: typeof fetch = async (input, init) => {
   try {

@@ -2,8 +2,8 @@ import { createLyraClient, type LyraClient, type StreamOptions, type StreamRow }
 import { watchedFetch } from './connection.ts'
 
 /**
- * The service sends something every 4 s. A stream that is silent for longer does not come through: a proxy collects its answer, or all
- * connections of the browser are taken.
+ * The service sends something every 4 s. A stream that is silent for longer does not come through: a proxy buffers its answer, or all
+ * connections of the browser are in use.
  */
 const SILENT_MS = 10_000
 

@@ -6,7 +6,7 @@ export const WATCHES_KEY = 'lyra-watches'
 /** Whether anything is watched: the code that watches is loaded only then. */
 export const hasWatches = signal(isStored())
 
-// Another tab watches the first thing, or nothing more.
+// Another tab has added the first watch, or removed the last one.
 addEventListener('storage', () => {
   hasWatches.value = isStored()
 })

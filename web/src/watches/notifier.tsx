@@ -12,16 +12,16 @@ const told = signal<readonly string[]>([])
 /** More would cover the page. */
 const MOST_TOLD = 3
 
-/** While the page is hidden, the blocks are asked for so often, which standings follow; milliseconds. */
+/** How often a hidden page asks for the last block, which standings follow; milliseconds. */
 const HIDDEN_POLL_MS = 60_000
 
-/** What a tab tells is shown on all tabs: who looks at one does not see that of another. */
+/** A message is shown on all tabs, because the one that watches may not be the one that is seen. */
 const tabs = new BroadcastChannel('lyra-told')
 tabs.onmessage = ({ data }: MessageEvent<string>) => showTold(data)
 
 /**
- * Follows what is watched, and tells of it: by a notification of the browser, if that is allowed, and on the page. Of the tabs that
- * are hidden one goes on, which has a lock: each takes one of the browser's connections.
+ * Follows what is watched, and tells of it: by a notification of the browser, if that is allowed, and on the page. Of hidden tabs
+ * only the one that has a lock goes on, because each would take one of the browser's connections.
  */
 export function Notifier() {
   const [isHidden, setHidden] = useState(document.hidden)
