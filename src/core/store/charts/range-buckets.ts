@@ -7,6 +7,7 @@ import {
   joinPoint,
   maximumApart,
   minimumApart,
+  type Summary,
   summaryFrom,
 } from '../../domain/series.ts'
 import { type BucketRange, baseAt, type Level } from '../../domain/series-levels.ts'
@@ -194,12 +195,16 @@ function bucketRow(series: MarketSeries, level: Level, index: bigint, bucket: Bu
 }
 
 /** A bucket from a row of {@link READ_SHORTER_BUCKETS}. */
-function bucketFrom([, seq, points, ...texts]: Row): Bucket {
-  const [first, last, minimum, maximum, ...twap] = texts as (string | null)[]
+function bucketFrom(row: Row): Bucket {
   return {
-    seq: BigInt(seq!),
-    count: Number(points),
-    price: summaryFrom(first!, last!, minimum!, maximum!),
-    twap: summaryFrom(twap[0]!, twap[1]!, twap[2]!, twap[3]!),
+    seq: BigInt(row[1]!),
+    count: Number(row[2]),
+    price: summaryAt(row, 3),
+    twap: summaryAt(row, 7),
   }
+}
+
+/** The summary in four columns of such a row: first, last, least and greatest number. */
+function summaryAt(row: Row, at: number): Summary {
+  return summaryFrom(row[at] as string, row[at + 1] as string, row[at + 2] as string, row[at + 3] as string)
 }

@@ -28,8 +28,9 @@ export function mergeRows(table: Table, rows: readonly TableRow[]): readonly Tab
 function isKeyAfter({ columns, keyLength }: Table, row: TableRow, other: TableRow): boolean {
   for (let at = 0; at < keyLength; at++) {
     const { name } = columns[at]!
-    const [a, b] = [row[name]!, other[name]!]
-    if (a !== b) return a > b
+    const cell = row[name]!
+    const otherCell = other[name]!
+    if (cell !== otherCell) return cell > otherCell
   }
   return false
 }
