@@ -28,6 +28,7 @@ import { assertSound, checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, ORDER_COLUMNS } from './fixtures/dump-store.ts'
 import {
   type Content,
+  checkpoint,
   dataPoint,
   fileOf,
   fundingPeriod,
@@ -345,6 +346,24 @@ for (const kind of STORE_KINDS) {
         file,
         'update funding_periods set end_timestamp = end_timestamp + 1000',
         /^funding_periods .*: end_timestamp is "5000001000" in the store and "5000000300" in the files$/,
+      )
+    })
+
+    test('allows the row of an earlier block that arrived after the later row with its key was pruned', async (t) => {
+      const paid = (height: number, amount: string) => ({
+        height,
+        events: [payments([[PARTY, amount]], { seq: 1 }), checkpoint({ atBlock: 1, blockHash: `${height}` })],
+      })
+      const store = await storeOfBytes(t, kind, fileOf({ height: 1 }))
+      await ingestWell(t, store, fileOf(paid(3, '-5'), { height: 4 }), { allowGap: true })
+      await pruneBefore(store, 4n)
+      await ingestWell(t, store, fileOf(paid(2, '5')))
+      const file = fileWith(t, fileOf({ height: 1 }, paid(2, '5'), paid(3, '-5'), { height: 4 }))
+      const { told, compared } = await checkWithFiles(store, file)
+      assert.deepEqual(told, [])
+      assert.deepEqual(
+        ['funding_payments', 'checkpoints'].map((table) => compared!.allowed[table]!.pruned),
+        [1, 1],
       )
     })
 

@@ -153,9 +153,9 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
             BigInt(b!.height!) < height,
         ),
 
-      /** The store's row has been pruned. */
-      pruned: ({ table: { pruned: columns }, a, b }) =>
-        a === null &&
+      /** The store's row has been pruned; an earlier row with its key may have arrived since. */
+      pruned: ({ table: { pruned: columns }, b, later }) =>
+        later === 'files' &&
         columns !== undefined &&
         (isBelow(b![columns.time], pruned?.timestamp) || isBelow(b![columns.height], pruned?.height)),
     },
