@@ -110,6 +110,28 @@ describeOn(STORE_KINDS, 'sums of days', (kind) => {
     assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
   })
 
+  test('go with payments of the last day of 64-bit times, whose end is none', async (t) => {
+    const last = 2n ** 63n - 1n
+    const paid = (height: number, time: bigint) => ({
+      ...paidOn(height, 0, { amounts: [[PARTY, '5']] }),
+      time,
+    })
+    const store = await storeOfBytes(
+      t,
+      kind,
+      fileOf(paid(1, last - DAY), paid(2, last), { height: 3, time: last }),
+    )
+    assert.equal((await sumsOf(store)).length, 1)
+    await pruneBefore(store, 3n)
+    assert.deepEqual(await sumsOf(store), [])
+    await assertSound(store)
+    const base = await serve(t, store)
+    assert.deepEqual(await fundingOf(base, PARTY), [])
+    await ingestWell(t, store, fileOf(paid(4, last)))
+    await assertSound(store)
+    assert.equal((await fundingOf(base, PARTY))[0]!.received, '5')
+  })
+
   test('are exact for any decimal numbers, and leave out those that are too long to calculate with', async (t) => {
     const nines = '9'.repeat(256)
     const store = await storeOfBytes(

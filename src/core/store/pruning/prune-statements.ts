@@ -1,4 +1,4 @@
-import { MIN_INT64 } from '../../domain/integers.ts'
+import { MIN_INT64, nearestInt64 } from '../../domain/integers.ts'
 import type { PointKey } from '../../domain/series.ts'
 import { DAY } from '../../domain/time.ts'
 import type { KeyValue } from '../../model/resource.ts'
@@ -56,10 +56,11 @@ export function deleteOldSums(marketId: string, day: bigint, limit: number): Wri
     },
     {
       text: `delete from funding_payment_spans where market_id = $1 and seq in (
-          select seq from funding_payment_spans where market_id = $1 and last_timestamp < $2
+          select seq from funding_payment_spans where market_id = $1 and last_timestamp <= $2
           order by seq limit ${limit})
         returning 1`,
-      values: [marketId, day * DAY],
+      // A day may begin after all 64-bit times.
+      values: [marketId, nearestInt64(day * DAY - 1n)],
     },
   ]
 }

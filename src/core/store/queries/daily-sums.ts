@@ -37,11 +37,11 @@ const READ_NEXT_TIME = `select ${textOf('timestamp')} from funding_payments
 
 const READ_SPANS = `
   select ${textOf('seq')}, cast(min(timestamp) as text), cast(max(timestamp) as text) from funding_payments
-  where market_id = $1 and timestamp >= $2 group by seq order by funding_payments.seq`
+  where market_id = $1 and timestamp > $2 group by seq order by funding_payments.seq`
 
-/** The spans of a market's payments from a time on (Unix nanoseconds), by seq. */
-export function* readPaymentSpans(marketId: string, from: bigint): Query<RowOf<typeof paymentSpanTable>[]> {
-  const rows = yield { text: READ_SPANS, values: [marketId, from] }
+/** The spans of a market's payments after a time (Unix nanoseconds), by seq. */
+export function* readPaymentSpans(marketId: string, after: bigint): Query<RowOf<typeof paymentSpanTable>[]> {
+  const rows = yield { text: READ_SPANS, values: [marketId, after] }
   return rows.map(([seq, first, last]) => ({
     market_id: marketId,
     seq: BigInt(seq!),
