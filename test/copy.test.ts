@@ -6,9 +6,11 @@ import { copyStore, replaceRows } from '#core/store/admin/copy-store'
 import { StoreError } from '#core/store/errors'
 import { readStoreHead } from '#core/store/queries/coverage'
 import { TABLES } from '#core/store/schema/tables'
+import { assertSound } from './fixtures/check.ts'
 import { digestStore } from './fixtures/digest-store.ts'
+import { partOf } from './fixtures/event-stream.ts'
 import { assertFails, runWell } from './fixtures/program.ts'
-import { ingestWhole, storeOf } from './fixtures/service.ts'
+import { ingestWell, ingestWhole, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -37,6 +39,37 @@ for (const fromKind of STORE_KINDS) {
         const { report } = await ingestWhole(to, SAMPLE)
         assert.equal(report.heldBlocks, 905)
       })
+
+      for (const before of ['an empty store', 'an older store']) {
+        test(`that was interrupted into ${before} must be whole before anything else is written`, async (t) => {
+          const from = await storeOf(t, fromKind, SAMPLE)
+          const to = toKind.create(t)
+          if (before === 'an older store')
+            await ingestWell(
+              t,
+              to,
+              partOf(SAMPLE, (height) => height < 300),
+            )
+          for (const last of ['funding_period_data_points', 'funding_payments', 'gaps']) {
+            const stop = new AbortController()
+            const copying = copyStore(openStore(from), openStore(to), {
+              signal: stop.signal,
+              onProgress: ({ table }) => {
+                if (table === last) stop.abort()
+              },
+            })
+            await assert.rejects(copying, { name: 'AbortError' })
+            assert.equal(await readFrom(to, readStoreHead), null)
+            await assert.rejects(
+              ingestWhole(to, SAMPLE),
+              /contains only a part of another store, because lyra/,
+            )
+          }
+          await copyStore(openStore(from), openStore(to))
+          await ingestWhole(to, SAMPLE)
+          await assertSound(to)
+        })
+      }
 
       test('is refused if it would mix chains or go back in height', async (t) => {
         const [empty, from] = [fromKind.create(t), await storeOf(t, fromKind, SAMPLE)]

@@ -69,7 +69,11 @@ export type Snapshot = {
 
 /** Writes to a store. A store has one writer at a time. */
 export type Writer = {
-  /** The store's coverage; null if it is empty. */
+  /**
+   * The store's coverage; null if it is empty.
+   *
+   * @throws {StoreError} if it contains a part of a copy that was interrupted.
+   */
   coverage(): Promise<Coverage | null>
   /** Commits blocks and the resulting coverage, in one transaction; on a cluster the rows first. Returns how many rows it has added. */
   commit(batch: Batch, coverage: Coverage): Promise<GainedRows>

@@ -28,7 +28,8 @@ type CopyOptions = {
 
 /**
  * Copies the state of `from` at the start of the copy into `to`. Rows already in `to` are compared and stay, so an
- * interrupted copy can be resumed. The store head is written last: until then `to` counts as empty.
+ * interrupted copy can be resumed. The store head is written last: from the first change until then `to` counts as empty, and
+ * nothing else can be written to it.
  *
  * @returns the number of rows and the digest of each table, equal on both sides
  *
@@ -113,7 +114,7 @@ async function copyTable(
   return { table: table.name, rows, sha256: hash.digest('hex') }
 }
 
-/** Replaces the rows of a range, in one transaction. */
+/** Replaces the rows of a range of a copy, in one transaction. The store has no head from then on, unless it is that range. */
 export async function replaceRows(
   target: Upkeep,
   table: Table,
@@ -122,6 +123,7 @@ export async function replaceRows(
 ): Promise<void> {
   const { where, values } = rangeClauses(table, range)
   await target.write(function* () {
+    yield { text: 'delete from stream' }
     yield { text: `delete from ${table.name} ${where}`, values }
     yield { table, rows: rows.map((row) => rowOf(table, row)), areNew: true }
     // Deleted rows count too.

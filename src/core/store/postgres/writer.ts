@@ -5,7 +5,7 @@ import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
 import { SeriesBuilder } from '../charts/series-builder.ts'
 import { StoreError, StoreRefusedError } from '../errors.ts'
-import { readCoverage } from '../queries/coverage.ts'
+import { readCoverage, refusePartOfCopy } from '../queries/coverage.ts'
 import type { GainedRows, Mutation } from '../queries-protocol.ts'
 import type { Writer, WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../write/market-numbers.ts'
@@ -77,7 +77,10 @@ class PostgresWriter implements Writer {
   }
 
   async coverage(): Promise<Coverage | null> {
-    this.#lastCoverage = await this.#withRetries(({ client }) => runPostgresQuery(client, readCoverage()))
+    this.#lastCoverage = await this.#withRetries(async ({ client, isDistributed }) => {
+      if (!isDistributed) await runPostgresQuery(client, refusePartOfCopy(this.#address.name))
+      return runPostgresQuery(client, readCoverage())
+    })
     return this.#lastCoverage
   }
 

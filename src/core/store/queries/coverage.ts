@@ -2,6 +2,8 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { Gap } from '../../domain/gap-list.ts'
 import { type HeightRange, merged } from '../../domain/height-ranges.ts'
 import type { Row } from '../../model/resource.ts'
+import { STORED } from '../../resources/stored.ts'
+import { StoreError } from '../errors.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
@@ -29,6 +31,23 @@ const READ_ACCEPTED = `
 const COUNT_MISSING_BLOCKS = `
   select cast(coalesce(sum(to_height - from_height + 1), 0) as text) from gaps
   where from_height >= (select began_height from stream)`
+
+const FIND_ROWS_WITHOUT_HEAD = `
+  select 1 where not exists (select 1 from stream)
+    and (${STORED.flatMap(({ tables }) => tables.map(({ name }) => `exists (select 1 from ${name})`)).join(' or ')})`
+
+/**
+ * Refuses to continue a store that has rows but no store head, as an interrupted copy leaves it: what is calculated from rows
+ * may be missing beside them, and would never be written. Not on a cluster, where a commit's rows come before its head.
+ *
+ * @throws {StoreError} for such a store.
+ */
+export function* refusePartOfCopy(store: string): Query<void> {
+  if ((yield { text: FIND_ROWS_WITHOUT_HEAD }).length === 0) return
+  throw new StoreError(
+    `${store}: contains only a part of another store, because lyra copy was interrupted; run it again, or begin with a new store`,
+  )
+}
 
 /** The last stored block; null in an empty store. */
 export function* readStoreHead(): Query<StoreHead | null> {

@@ -4,7 +4,7 @@ import { awaitLock } from '../admin/standby.ts'
 import { changeStatements, changesOf } from '../changes.ts'
 import { SeriesBuilder } from '../charts/series-builder.ts'
 import { StoreError } from '../errors.ts'
-import { readCoverage } from '../queries/coverage.ts'
+import { readCoverage, refusePartOfCopy } from '../queries/coverage.ts'
 import type { GainedRows, Mutation } from '../queries-protocol.ts'
 import type { Writer, WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../write/market-numbers.ts'
@@ -87,7 +87,10 @@ export class SqliteWriter implements Writer {
   }
 
   async coverage(): Promise<Coverage | null> {
-    this.#stored = withSqliteErrors(this.#path, () => this.#readStoredState())
+    this.#stored = withSqliteErrors(this.#path, () => {
+      runSqliteQuery(this.#connection, refusePartOfCopy(this.#path))
+      return this.#readStoredState()
+    })
     return this.#stored.coverage
   }
 
