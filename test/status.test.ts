@@ -6,7 +6,7 @@ import { statusOfService } from '#tools/status/service-status'
 import type { StatusReport } from '#tools/status/status'
 import { statusOfStore } from '#tools/status/status'
 import { eventsOf } from './fixtures/core.ts'
-import { dataPoint, fileOf } from './fixtures/event-stream.ts'
+import { dataPoint, fileOf, idOf } from './fixtures/event-stream.ts'
 import { startWithCore } from './fixtures/live.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { ingestWell, serve, storeOf } from './fixtures/service.ts'
@@ -114,6 +114,18 @@ describe('lyra status', () => {
     const machines = await runLyra(t, 'status --json', { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout) as StatusReport
     assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, kind.schemaVersion])
+  })
+
+  test('reports any number of markets', async (t) => {
+    const store = await storeOf(t, sqlite, SAMPLE)
+    await runSql(
+      store,
+      `insert into markets with recursive n(i) as (select 1000 union all select i + 1 from n where i < 140000)
+        select i, printf('%064x', i) from n;
+      insert into funding_period_spans select market, 1, 0, 0, 1 from markets where market >= 1000`,
+    )
+    const { stdout } = await runWell(t, `status --store ${store}`)
+    assert.match(stdout, new RegExp(`^funding period data points +${idOf('0').slice(5)}222e0 +1 `, 'm'))
   })
 
   test('of a service shows the live ingestion', async (t) => {

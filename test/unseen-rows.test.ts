@@ -28,6 +28,28 @@ const LIMIT = 500
 const RARE = 999_999n
 const ALL: Unseen = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
 
+test('unseen events may be in any number of gaps of a store', () => {
+  const gaps = Array.from({ length: 200_000 }, (_, index) => {
+    const height = BigInt(2 * index + 2)
+    return { from: height, to: height, kind: 'missing' as const, start: null, end: null }
+  })
+  const coverage: Coverage = {
+    chainId: 'chain',
+    first: 1n,
+    firstTimestamp: null,
+    began: 1n,
+    blockOne: null,
+    height: 400_001n,
+    timestamp: 0n,
+    gaps,
+    since: [],
+    imported: [],
+  }
+  const unseen = advance(ALL, coverage, null)
+  assert.deepEqual(unseen.tail, { height: 400_002n, index: 0 })
+  assert.equal(unseen.gaps.at(-1)!.height, 400_000n)
+})
+
 /** Reads all rows, call after call. */
 async function readAll(
   reader: Reader,

@@ -65,8 +65,8 @@ export function advance(unseen: Unseen, coverage: Coverage, upTo: EventPosition 
     return { first, gaps: lastGaps(joinAdjacent(rest)), tail: unseen.tail }
   // Incomplete blocks below the position are sent, or sent again, once complete.
   if (unseen.tail.height < coverage.first) rest.push({ ...unseen.tail, to: coverage.first - 1n })
-  rest.push(...gapRangesWithin(coverage, unseen.tail.height, position.height - 1n))
-  return { first, gaps: lastGaps(joinAdjacent(rest)), tail: position }
+  const gaps = gapRangesWithin(coverage, unseen.tail.height, position.height - 1n)
+  return { first, gaps: lastGaps(joinAdjacent([...rest, ...gaps])), tail: position }
 }
 
 /** A part of a range, and whether its blocks are stored whole. */

@@ -96,7 +96,7 @@ export async function checkAgainstFiles(
     const { failure } = ingestion
     if (failure instanceof StoreError) throw new TemporaryFileError(failure.message, failure)
     if (failure !== null) problems.add('event files', failure.message)
-    notes.push(...ingestion.report.cutOff.map(describeCutOff))
+    for (const cutOff of ingestion.report.cutOff) notes.push(describeCutOff(cutOff))
     try {
       return await withOpen(store.openTableReader(), async (reader) =>
         compareStores(

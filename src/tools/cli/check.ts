@@ -82,7 +82,7 @@ function describeCheck(
   if (problems.count > problems.reported.length) {
     lines.push(`and ${count(problems.count - problems.reported.length)} more`)
   }
-  lines.push(...notes.map((note) => printable(`note: ${note}`)))
+  for (const note of notes) lines.push(printable(`note: ${note}`))
   lines.push(`${name}: ${sum(rows)} rows checked`)
   if (compared !== null) {
     const ranges = describeRanges(compared.heights, SHOWN_RANGES)

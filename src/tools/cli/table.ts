@@ -3,7 +3,9 @@
  * columns.
  */
 export function table(rows: readonly (readonly string[])[], rightColumns: readonly number[] = []): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((most, row) => Math.max(most, row[column]!.length), 0),
+  )
   return rows.map((row) =>
     row
       .map((cell, column) =>

@@ -139,7 +139,8 @@ function* sumSpans({ text }: Statement, { where, values }: RequestedMarkets): Qu
     }
     if (markets.length === 0) return rows
     const last = String(markets.at(-1)![0])
-    rows.push(...(yield { text, values: [from, left, last] }))
+    // There may be more markets than a call takes arguments.
+    for (const row of yield { text, values: [from, left, last] }) rows.push(row)
     if (BigInt(markets.length) < left || BigInt(rows.length) === most) return rows
     from = last
   }
