@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { StoreAwayError } from '#core/store/errors'
+import { StoreAwayError, StoreLockedError } from '#core/store/errors'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfStore } from '#tools/status/status'
 import { dial } from './fixtures/core.ts'
@@ -35,6 +35,15 @@ const standbyOf = async ({ base }: LiveService) =>
 
 const untilStandby = (service: LiveService, expected: number) =>
   until(async () => (await standbyOf(service)) === expected, `a standby: ${expected}`)
+
+test('a store has one writer, also if a link names a file that the first one creates', async (t) => {
+  const link = join(temporaryFolder(t), 'lyra.db')
+  symlinkSync(join(temporaryFolder(t), 'new.db'), link)
+  const writer = await openStore(link).openWriter()
+  await assert.rejects(openStore(link).openWriter({ isImpatient: true }), StoreLockedError)
+  await writer.close()
+  await (await openStore(link).openWriter({ isImpatient: true })).close()
+})
 
 describeOn(STORE_KINDS, 'a service with a core, and one without', (kind) => {
   const start = async (t: Parameters<typeof startLive>[0]) => {

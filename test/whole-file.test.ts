@@ -55,5 +55,11 @@ describe('A file that is written beside its place', () => {
     assert.equal(readlinkSync(link), file)
     assert.equal(readFileSync(file, 'utf8'), 'new')
     assert.deepEqual(readdirSync(join(folder, 'data')), ['rows.csv'])
+    // By way of a folder that is a link, to a file that is not there yet.
+    symlinkSync('data', join(folder, 'linked'))
+    symlinkSync('../later.csv', join(folder, 'data/later.csv'))
+    await writeWhole(join(folder, 'linked/later.csv'), async (partial) => writeFileSync(partial, 'new'))
+    assert.equal(readlinkSync(join(folder, 'data/later.csv')), '../later.csv')
+    assert.equal(readFileSync(join(folder, 'later.csv'), 'utf8'), 'new')
   })
 })
