@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { segmentName } from '#core/log/files/segment-name'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
@@ -151,6 +153,60 @@ describe('blocks of a log', () => {
       heights,
       blocks.map((_, index) => index + 1),
     )
+  })
+
+  test('are taken from a log that cannot be listed rather than from one that has only a part of them', async (t) => {
+    const [whole, partly] = [temporaryFolder(t), temporaryFolder(t)]
+    writeLog(whole, [[1, 10]])
+    writeLog(partly, [
+      [1, 4],
+      [5, 5],
+      [6, 10],
+    ])
+    renameSync(join(partly, '0000000002-5-5.bevt'), join(partly, '0000000002-5-5.part.bevt'))
+    truncateSync(join(partly, '0000000002-5-5.part.bevt'), recordsOf(frame(blocks[4]!, 0n)).at(-1)!.offset)
+    let isListed = true
+    const list = (folder: string) => {
+      if (isListed) return NODE_DISK.list(folder)
+      throw Object.assign(new Error('i/o error'), { code: 'EIO' })
+    }
+    const logs = [new FolderSource(whole, { ...NODE_DISK, list }), new FolderSource(partly)]
+    const reader = new LogReader(logs.map((source) => new FollowedLog(source)))
+    t.after(() => reader.close())
+    isListed = false
+    await logs[0]!.listAgain()
+    reader.refresh()
+    assert.deepEqual(
+      reader.logs.map(({ fault }) => fault),
+      ['EIO', null],
+    )
+    const heights: number[] = []
+    const reading = new LogBlocks(
+      reader,
+      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
+      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
+    )
+    for (let piece = 0; piece < 20 && (await reading.readPiece()); piece++);
+    assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+
+  test('that cannot be read are noted of a segment that has grown meanwhile', (t) => {
+    const folder = temporaryFolder(t)
+    const grownTo = (last: number) => {
+      const bytes = frame(blocks.slice(0, last).flat(), 0n)
+      const head = { version: 1, chain: 'core-scenarios', number: 1, first: '1', last: `${last}`, time: null }
+      writeFileSync(join(folder, segmentName({ kind: 'open', number: 1, first: 1n })), bytes)
+      writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, bytes: bytes.length }))
+    }
+    grownTo(5)
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
+    t.after(() => reader.close())
+    const begun = reader.segments.find(5n)!
+    grownTo(20)
+    reader.refresh()
+    reader.segments.noteUnreadable(begun, { from: 18n, to: null, reason: 'damaged' })
+    assert.equal(reader.segments.find(18n), null)
+    assert.equal(reader.segments.find(17n)!.last, 20n)
   })
 
   const SECOND = '0000000002-21-40.bevt'

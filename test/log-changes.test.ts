@@ -162,7 +162,7 @@ describe('A log that is followed', () => {
     await writeBlocks(folder, [1, 20])
     const reader = new LogReader([followedIn(folder)])
     t.after(() => reader.close())
-    reader.segments.cannotRead(reader.segments.find(1n)!, { from: 1n, to: null, reason: 'damaged' })
+    reader.segments.noteUnreadable(reader.segments.find(1n)!, { from: 1n, to: null, reason: 'damaged' })
     assert.equal(reader.segments.find(7n), null)
     rmSync(folder, { recursive: true })
     reader.refresh()

@@ -119,7 +119,7 @@ describe('A reader of event logs', () => {
         const segment = reader.segments.find(from)
         if (segment === null) continue
         const to = random.integer(3) === 0 ? null : from + BigInt(random.integer(4))
-        reader.segments.cannotRead(segment, { from, to, reason: `${round}` })
+        reader.segments.noteUnreadable(segment, { from, to, reason: `${round}` })
         plain.lost.push({ segment, from, to })
       }
     }
@@ -143,12 +143,12 @@ describe('A reader of event logs', () => {
     const reader = readerOf({ '/log': [sealed(1, 1, 100), sealed(2, 101, 200)] })
     const { segments } = reader
     assert.equal(repeatFrom(segments, 150n, 1e9), 1n)
-    segments.cannotRead(segments.find(50n)!, { from: 50n, to: 52n, reason: 'damaged' })
+    segments.noteUnreadable(segments.find(50n)!, { from: 50n, to: 52n, reason: 'damaged' })
     assert.deepEqual(
       [150n, 100n, 52n, 49n].map((height) => repeatFrom(segments, height, 1e9)),
       [53n, 53n, 53n, 1n],
     )
-    segments.cannotRead(segments.find(120n)!, { from: 120n, to: 120n, reason: 'damaged' })
+    segments.noteUnreadable(segments.find(120n)!, { from: 120n, to: 120n, reason: 'damaged' })
     assert.deepEqual(
       [150n, 119n].map((height) => repeatFrom(segments, height, 1e9)),
       [121n, 53n],
@@ -179,7 +179,7 @@ describe('A reader of event logs', () => {
       for (let height = 1n; height < MANY; height++) {
         const segment = reader.segments.find(height, { wantsWhole: true })
         if (segment !== null && height % 3n === 0n)
-          reader.segments.cannotRead(segment, { from: height, to: null, reason: '' })
+          reader.segments.noteUnreadable(segment, { from: height, to: null, reason: '' })
         const gap = reader.gaps.refreshAndFind(height, { wantsWhole: true })
         if (gap !== null) gaps++
         height = gap?.to ?? height

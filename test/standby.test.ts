@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { StoreAwayError, StoreLockedError } from '#core/store/errors'
@@ -108,6 +108,28 @@ describeOn(STORE_KINDS, 'a service with a core, and one without', (kind) => {
     await untilStandby(third, 1)
     for (const running of [first, third]) await stop(running)
     await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+  })
+
+  test('one that cannot read its log lets the other one write, which can read its own', async (t) => {
+    const store = kind.create(t)
+    const log = join(temporaryFolder(t), 'first')
+    const first = await startLive(t, store, log)
+    const core = await dial(first.corePort)
+    await core.send(blocks.slice(0, 37))
+    await untilHeight(first, 37)
+    const second = await startLive(t, store, join(temporaryFolder(t), 'second'))
+    const other = await dial(second.corePort)
+    await other.send(blocks.slice(0, 37))
+    await untilStandby(second, 1)
+    const open = readdirSync(log).find((name) => name.endsWith('.open'))!
+    // What is opened is a link to itself: an error, but not that the file is gone.
+    renameSync(join(log, open), join(log, 'aside'))
+    symlinkSync(open, join(log, open))
+    for (const each of [core, other]) await each.send(blocks.slice(37, 60))
+    await untilHeight(second, 60)
+    await untilStandby(second, 0)
+    await untilReady(second)
+    for (const running of [first, second]) await stop(running)
   })
 
   test('a command writes beside a service that has no core, which then goes on from there', async (t) => {

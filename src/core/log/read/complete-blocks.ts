@@ -102,7 +102,7 @@ export class CompleteBlocks {
     } catch (error) {
       if (!isDamage(error)) throw error
       reading.endHere()
-      this.#reader.segments.cannotRead(reading.segment, {
+      this.#reader.segments.noteUnreadable(reading.segment, {
         from: reading.currentHeight,
         to: null,
         reason: error.message,
@@ -112,16 +112,15 @@ export class CompleteBlocks {
   }
 
   /**
-   * The rest of a segment does not have these blocks, which it has by its name: it is looked for in others from now on. If
-   * reading has already passed them, nothing is known, and the segment is read again from its beginning. For example, reading
-   * began for block 50 of a segment with blocks 1 to 100, so earlier ones were dropped: block 20 may well be there. So may
-   * block 50, once it was taken.
+   * Notes that the segment lacks blocks that its name promises: they are looked for in others from now on. If reading may have
+   * passed them, nothing is noted, and the segment is read again from its beginning. For example, reading began for block 50 of
+   * a segment with blocks 1 to 100, so earlier ones were dropped: block 20 may well be there. So may block 50, once it was taken.
    */
   #noteMissing(reading: SegmentBlocks, from: bigint, to: bigint): void {
     this.#reading = null
     const { segment, begunFor, taken } = reading
     if (from < begunFor || (taken !== null && from <= taken)) return
-    this.#reader.segments.cannotRead(segment, {
+    this.#reader.segments.noteUnreadable(segment, {
       from,
       to,
       reason: `${segment.name} has no complete block ${from}`,
@@ -186,7 +185,7 @@ class SegmentBlocks {
   /**
    * Reads the next bytes; returns whether there were any.
    *
-   * @throws {EventStreamError} for damage. Earlier blocks are there.
+   * @throws {EventStreamError} for damage. Blocks of earlier pieces are there.
    */
   async readPiece(): Promise<boolean> {
     const { bytes, following } = await this.#frames.read()

@@ -10,7 +10,7 @@ export type SegmentReading = { segment: LogSegment; frames: SegmentFrames }
 
 /**
  * Reads event logs on, from segment to segment: to read a block, it takes the segment that `SegmentChoice` names, reads that
- * to its end, and looks again. A block that no log has is passed over once a later one is there.
+ * to its end, and looks again. A block that no log has, and none may still get, is passed over once a later one is there.
  */
 export class LogCursor {
   readonly #reader: LogReader
@@ -40,7 +40,7 @@ export class LogCursor {
    */
   async read(needed: bigint): Promise<SegmentReading | null> {
     for (;;) {
-      this.#reading ??= this.#begin(this.#find(needed))
+      this.#reading ??= this.#begin(this.#segmentFor(needed))
       const reading = this.#reading
       if (reading === null) return null
       const { bytes, following } = await reading.frames.read()
@@ -50,7 +50,7 @@ export class LogCursor {
         this.#ended = reading.segment
       }
       if (bytes.length > 0 || isEnd) return reading
-      if (!this.#goesOnElsewhere(needed, reading.segment)) return null
+      if (!this.#turnIfAhead(needed, reading.segment)) return null
     }
   }
 
@@ -60,9 +60,12 @@ export class LogCursor {
     this.#ended = null
   }
 
-  /** Leaves a segment that is being written if another one has the block, or it will never come. */
-  #goesOnElsewhere(needed: bigint, segment: LogSegment): boolean {
-    const other = this.#find(needed)
+  /**
+   * Turns from a segment that is being written to another one that has the block, once that has been ahead for long; at once if
+   * no log has the block and none may still get it. Returns whether it has.
+   */
+  #turnIfAhead(needed: bigint, segment: LogSegment): boolean {
+    const other = this.#segmentFor(needed)
     if (other === null || isSameSegment(other, segment)) return false
     const isAhead = other.log !== segment.log && other.first <= needed
     if (isAhead && isReadable(segment) && !this.#lag.isLong(needed)) return false
@@ -76,7 +79,7 @@ export class LogCursor {
   }
 
   /** The segment to read a block from, or else the first one after it; null if there is none yet. */
-  #find(needed: bigint): LogSegment | null {
+  #segmentFor(needed: bigint): LogSegment | null {
     const ended = this.#ended
     // After a segment with blocks 1 to 9 of which it gave only 1 to 7, block 10 is looked for, and not block 8 in it again.
     const from = ended !== null && ended.first <= needed && needed <= ended.last ? ended.last + 1n : needed

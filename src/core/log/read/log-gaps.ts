@@ -33,8 +33,8 @@ export class LogGaps {
   }
 
   /**
-   * The numbers of the logs, the first being 1, that are being written and have nothing after a height yet, from which such a
-   * block may therefore still come; with one log, none.
+   * The numbers (from 1) of the logs that may still get block `height`: they are being written, and have nothing after it. With one
+   * log, none.
    */
   waitsFor(height: bigint): number[] {
     if (this.#logs.length < 2) return []

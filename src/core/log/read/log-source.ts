@@ -9,7 +9,7 @@ export type SegmentFile = { segment: SegmentName; name: string; bytes: number }
 export type LogContents = {
   /** Null if there is none yet. */
   readonly head: LogHead | null
-  /** By number; the same list until there are others. */
+  /** By number; the same list until the names are read again. */
   readonly files: readonly SegmentFile[]
   /** Why the log cannot be read: the code of the error, or what it is and what to do; null while it can be. Public. */
   readonly fault: string | null
@@ -23,9 +23,13 @@ export type LogSource = {
   readonly folder: string | null
   /** Whether the log has not answered yet, and may still do so. */
   readonly isAwaited: boolean
-  /** What is there now, as far as this is known at once; the same object as long as nothing has changed. */
+  /**
+   * What is there now, as far as this is known at once; the same object until the names are read again.
+   *
+   * @throws {NewerLogError} in a folder, when the head is of a later version. At a URL that is a fault.
+   */
   look(): LogContents
-  /** A file that was listed is not there: resolves once the names were read again. */
+  /** A file that was listed is not there: resolves once the names were read again. Throws a LogServerError if a URL does not answer. */
   listAgain(missing: SegmentFile['name']): Promise<void>
   /** The state of the receiver that writes the log, as last written; null if there is none. */
   receiver(): ReceiverFile | null
@@ -35,6 +39,6 @@ export type LogSource = {
    * @throws an error with the code ENOENT if there is no such file (any more).
    */
   read(name: string, offset: number, length: number): Promise<Buffer>
-  /** Calls back when the log may have changed, until the returned function is called: then nothing more is read. */
+  /** Calls back when the log may have changed, until the returned function is called. From a URL nothing is read before and after. */
   watch(onChange: () => void): () => void
 }

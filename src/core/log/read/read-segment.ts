@@ -11,7 +11,7 @@ const MAX_SEGMENT_BYTES = SEGMENT_BYTES + MAX_BLOCK_BYTES
 /**
  * The frames of a segment of a log, as far as it is committed.
  *
- * @param source names the segment in errors
+ * @param source names the segment in errors about its frames
  */
 export function framesOf(segment: LogSegment, source: string, sink: RecordSink): SegmentFrames {
   const bytes = new SegmentBytes(segment)

@@ -61,9 +61,11 @@ export class SegmentChoice {
     )
   }
 
-  /** Blocks of a segment turned out not to be there: they are taken from another one, or are a gap. */
-  cannotRead(segment: LogSegment, { from, to, reason }: Unreadable): void {
-    // Those before its first one were looked for in it because no segment has them.
+  /** Notes blocks that cannot be read from a segment: they are taken from another one, or are a gap. */
+  noteUnreadable(begun: LogSegment, { from, to, reason }: Unreadable): void {
+    // It may have grown since reading began.
+    const segment = begun.log.current(begun) ?? begun
+    // A gap may begin before this segment; only its own blocks are noted.
     const start = from > segment.first ? from : segment.first
     if (!hasHeight(segment, start) || this.#unreadable.find(segment, start) !== null) return
     this.#unreadable.add(segment, { from: start, to, reason })
@@ -85,10 +87,12 @@ export class SegmentChoice {
   }
 
   #findIn(logs: readonly FollowedLog[], height: bigint, options: ChoiceOptions): LogSegment | null {
-    const readable = logs
+    const having = logs
       .flatMap((log) => this.#having(log, height, options))
       .filter((segment) => this.#unreadable.find(segment, height) === null)
-    const candidates = height === 1n ? withBothParts(readable) : readable
+    const whole = having.filter(({ kind }) => kind !== 'part')
+    const complete = height === 1n ? withBothParts(whole) : whole
+    const candidates = complete.length > 0 ? complete : having
     const ofEach = logs.flatMap((log) => newestOf(candidates.filter((segment) => segment.log === log)) ?? [])
     return ofEach.reduce<LogSegment | null>(
       (best, segment) => (best === null || isBetter(segment, best) ? segment : best),
@@ -139,26 +143,23 @@ export class SegmentChoice {
  * them, since a core may have stopped between them. If there are no others, it is read all the same.
  */
 function withBothParts(segments: readonly LogSegment[]): readonly LogSegment[] {
-  const followed = segments.filter(({ kind, last }) => kind !== 'part' && last > 1n)
+  const followed = segments.filter(({ last }) => last > 1n)
   return followed.length > 0 ? followed : segments
 }
 
 /** The newest of some segments of a log; null without any. */
 function newestOf(segments: readonly LogSegment[]): LogSegment | null {
-  const isPart = ({ kind }: LogSegment) => kind === 'part'
-  return segments.reduce<LogSegment | null>((newest, segment) => {
-    if (newest === null || (isPart(newest) && !isPart(segment))) return segment
-    return isPart(segment) === isPart(newest) && segment.number > newest.number ? segment : newest
-  }, null)
+  return segments.reduce<LogSegment | null>(
+    (newest, segment) => (newest === null || segment.number > newest.number ? segment : newest),
+    null,
+  )
 }
-
-const RANKS = { part: 0, active: 1, sealed: 2 }
 
 /** Whether a block is rather read from one log's segment than from an earlier log's: the blocks are the same. */
 function isBetter(one: LogSegment, other: LogSegment): boolean {
-  const isReadable = one.log.fault === null
-  if (isReadable !== (other.log.fault === null)) return isReadable
-  if (one.kind !== other.kind) return RANKS[one.kind] > RANKS[other.kind]
+  const isReachable = one.log.fault === null
+  if (isReachable !== (other.log.fault === null)) return isReachable
+  if (one.kind !== other.kind) return one.kind === 'sealed'
   return one.kind === 'active' && one.last > other.last
 }
 

@@ -13,9 +13,7 @@ export class UnreadableBlocks {
 
   /** Why a block of a segment cannot be read; null as long as it can be. */
   find(segment: LogSegment, height: bigint): Unreadable | null {
-    const ranges = this.#rangesOf(segment)
-    const range = ranges?.[endOf(ranges, height) - 1]
-    return range !== undefined && (range.to === null || height <= range.to) ? range : null
+    return rangeAt(this.#rangesOf(segment) ?? [], height)
   }
 
   /** The first block of a segment from which all up to a height, which can be read, can be. */
@@ -25,7 +23,7 @@ export class UnreadableBlocks {
     return before === null || before < segment.first ? segment.first : before + 1n
   }
 
-  /** Adds blocks of a segment, the first of which could be read so far. What is known of later ones among them goes with it. */
+  /** Adds blocks of a segment, the first of which is in no range yet. Ranges that begin within the new one are merged into it. */
   add(segment: LogSegment, { from, to, reason }: Unreadable): void {
     const ranges = this.#rangesOf(segment) ?? this.#addSegment(segment)
     const index = endOf(ranges, from)
@@ -35,12 +33,12 @@ export class UnreadableBlocks {
     ranges.splice(index, past - index, { from, to: isLonger ? last.to : to, reason })
   }
 
-  /** Why a block of any segment cannot be read; null if none was found to be damaged there. */
+  /** Why a block of any segment that is still there cannot be read; null if none was found to be damaged there. */
   reasonFor(height: bigint): string | null {
     for (const ofLog of this.#known.values())
-      for (const { ranges } of ofLog.values()) {
-        const range = ranges[endOf(ranges, height) - 1]
-        if (range !== undefined && (range.to === null || height <= range.to)) return range.reason
+      for (const { segment, ranges } of ofLog.values()) {
+        const range = rangeAt(ranges, height)
+        if (range !== null && segment.log.current(segment) !== null) return range.reason
       }
     return null
   }
@@ -62,6 +60,12 @@ export class UnreadableBlocks {
     this.#known.set(log, ofLog.set(number, { segment, ranges }))
     return ranges
   }
+}
+
+/** The range with a height; null if none has it. */
+function rangeAt(ranges: readonly Unreadable[], height: bigint): Unreadable | null {
+  const range = ranges[endOf(ranges, height) - 1]
+  return range !== undefined && (range.to === null || height <= range.to) ? range : null
 }
 
 /** The index of the first range that begins after a height. */

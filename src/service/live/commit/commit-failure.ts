@@ -26,6 +26,8 @@ export class CommitFailure {
   #message: string | null = null
   /** The error that is the failure; null if it is only a message, or there is none. */
   #error: Error | null = null
+  /** The store's last block when another process was first seen to write after the failure began; null before. */
+  #otherHeight: bigint | null = null
 
   constructor(options: CommitFailureOptions) {
     this.#options = options
@@ -37,7 +39,7 @@ export class CommitFailure {
     return this.#message
   }
 
-  /** Does work, whose faults are the failure. They are thrown on. */
+  /** Does work, whose faults are the failure. They are thrown on; of an unavailable store the cause. */
   async reporting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -47,40 +49,44 @@ export class CommitFailure {
       const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
       const isExpected = error instanceof StoreError || error instanceof EventStreamError
       if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError)) {
-        this.set(
-          `${error.message}${this.#remedyOf(error)}`,
-          error instanceof SeveralChainsError ? error.withFolders : undefined,
-        )
-        this.#error = error
+        const logged = error instanceof SeveralChainsError ? error.withFolders : undefined
+        this.set(`${error.message}${this.#remedyOf(error)}`, { error, logged })
       }
       throw error
     }
   }
 
   /** @param logged what operators are told instead of the message, which is public */
-  set(message: string, logged = message): void {
+  set(
+    message: string,
+    { error = null, logged = message }: { error?: Error | null; logged?: string | undefined } = {},
+  ): void {
     this.#report.report(`live ingestion: ${logged}`)
     this.#message = message
-    this.#error = null
+    this.#error = error
+    this.#otherHeight = null
     this.#options.onChange()
   }
 
-  /** Something was committed, or may be. */
+  /** Nothing keeps it from committing any more. */
   clear(): void {
     if (this.#message === null) return
     this.#report.over('live ingestion: resumed')
     this.#message = null
     this.#error = null
+    this.#otherHeight = null
     this.#options.onChange()
   }
 
   /**
-   * Another process writes to the store, which can be read: a fault of the store is over, and so is a gap that the other one has
-   * passed. This one would clear them with its next commit, for which it may wait for days.
+   * Another process writes to the store, which can be read: a fault of the store is over, and so is a gap, or a fault of a log,
+   * that the other one has passed. This one would clear them with its next commit, for which it may wait for days.
    */
   otherHasWritten({ height }: Coverage): void {
     const error = this.#error
-    if (error instanceof GapError ? height >= error.from : isOfStore(error)) this.clear()
+    this.#otherHeight ??= height
+    const isPassed = error instanceof GapError ? height >= error.from : height > this.#otherHeight
+    if (isOfStore(error) || (isPassed && isOfBlocks(error))) this.clear()
   }
 
   /** What an operator can do about events that cannot be ingested, added to the error's message. */
@@ -94,6 +100,11 @@ export class CommitFailure {
       return '. The event log has events of that chain: give each chain its own --event-log, or --follow a log of this one'
     return ''
   }
+}
+
+/** Whether later blocks can be committed although these cannot. */
+function isOfBlocks(error: Error | null): boolean {
+  return error instanceof GapError || error instanceof LogReadError
 }
 
 function isOfStore(error: Error | null): boolean {

@@ -18,7 +18,7 @@ export class LogReadError extends StoreError {
   override name = 'LogReadError'
 }
 
-/** The same, where reading may go on later. */
+/** As {@link LogReadError}, but the segment is still listed: reading may go on where it was. */
 export class LogAwayError extends LogReadError {
   override name = 'LogAwayError'
 }
@@ -29,7 +29,7 @@ class LeaveSegment extends Error {}
 type LogBlocksOptions = {
   /** The store's coverage; null while it is empty. */
   stored: Coverage | null
-  /** The required chain of events; null: that of the store, or of the first event. */
+  /** The required chain of events; null: that of the log's head. */
   chain: string | null
   allowGap: boolean
   strict: boolean
@@ -215,7 +215,7 @@ export class LogBlocks {
   #leaveIfMissing(segment: LogSegment, next: bigint): void {
     const from = this.#nextAfterHandedOn()
     if (from === null || from >= next || from < segment.first || from > segment.last) return
-    this.#noteMissing(segment, { from, to: next - 1n })
+    this.#noteUnreadable(segment, { from, to: next - 1n })
     if (this.#reader.segments.find(from) !== null) this.#leave()
   }
 
@@ -228,7 +228,7 @@ export class LogBlocks {
   #leaveForGap(segment: LogSegment, error: GapError): never {
     const { from, to } = error
     if (segment.kind !== 'part' && from >= segment.first && from <= segment.last)
-      this.#noteMissing(segment, { from, to: to < segment.last ? to : segment.last })
+      this.#noteUnreadable(segment, { from, to: to < segment.last ? to : segment.last })
     if (this.#reader.segments.find(from, { wantsWhole: true }) === null) throw error
     this.#leave()
   }
@@ -243,7 +243,7 @@ export class LogBlocks {
     this.#beginAnew()
     if (height === null) return
     this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    this.#reader.segments.cannotRead(segment, { from: height, to: height, reason: message })
+    this.#reader.segments.noteUnreadable(segment, { from: height, to: height, reason: message })
     if (this.#reader.segments.find(height) !== null) this.#leave()
   }
 
@@ -255,12 +255,12 @@ export class LogBlocks {
     this.#options.logger.warn(
       `live ingestion: ${segment.name} cannot be read from block ${from} on: ${message}`,
     )
-    this.#reader.segments.cannotRead(segment, { from, to: null, reason: message })
+    this.#reader.segments.noteUnreadable(segment, { from, to: null, reason: message })
   }
 
-  #noteMissing(segment: LogSegment, { from, to }: HeightRange): void {
+  #noteUnreadable(segment: LogSegment, { from, to }: HeightRange): void {
     const reason = `${segment.name} does not have it with all its events`
-    this.#reader.segments.cannotRead(segment, { from, to, reason })
+    this.#reader.segments.noteUnreadable(segment, { from, to, reason })
   }
 
   /** @throws {LeaveSegment} */

@@ -28,7 +28,7 @@ const IDLE_MS = 5_000
 
 export type CommitterOptions = {
   store: Store
-  /** The required chain of events; null: that of the store, or of an empty store's first complete block. */
+  /** The required chain of events; null: that of the store, or of an empty store's logs. */
   chain: string | null
   allowGap: boolean
   strict: boolean
@@ -65,9 +65,9 @@ class NoChainError extends StoreError {
  * | waits for a block, without the writer's lock | a log has the next one, or a later one |
  * | waits for the writer's lock | it is the writer |
  * | commits | nothing was left to do for a while; then it waits for a block again |
- * | after a gap: waits, without the lock | the block is there, or an operator has accepted the gap |
+ * | after a gap: waits, without the lock | the block is there, also in the store, or an operator has accepted the gap |
  * | after another fault of the events: waits | the end of the process |
- * | after a fault of the store or a log: waits a second | then it tries again |
+ * | after a fault of the store or a log: waits a second, without the lock | then it tries again |
  */
 export class LogCommitter {
   readonly #reader: LogReader
@@ -211,7 +211,6 @@ export class LogCommitter {
       refuseSeveralChains(this.#reader.logs)
       return this.#openWriter(store, signal)
     })
-    if (writer === null) return
     this.#isWriter = true
     try {
       await this.#failure.reporting(() => this.#commit(writer))
@@ -225,7 +224,7 @@ export class LogCommitter {
   }
 
   /** Waits to become the writer. Meanwhile the other one's commits are followed: what it has is needed no more. */
-  async #openWriter(store: Store, signal: AbortSignal): Promise<Writer | null> {
+  async #openWriter(store: Store, signal: AbortSignal): Promise<Writer> {
     const done = new AbortController()
     const following = this.#followOther(AbortSignal.any([signal, done.signal]))
     try {
@@ -273,11 +272,15 @@ export class LogCommitter {
         if (!isMore || batches.isDue()) {
           await batches.commit(reading.coverage)
           if (fault === null) this.#failure.clear()
-          else this.#failure.set(fault)
+          else this.#failure.set(fault.message, { error: fault })
         }
-        if (isMore || this.#listener.isCoreConnected()) idleSince = performance.now()
+        // Another service may be able to read what this one cannot.
+        if (isMore || (fault === null && this.#listener.isCoreConnected())) idleSince = performance.now()
         if (isMore) continue
-        if (performance.now() - idleSince >= IDLE_MS) return
+        if (performance.now() - idleSince >= IDLE_MS) {
+          if (fault !== null) throw fault
+          return
+        }
         await this.#reader.untilChange(signal)
       }
       await batches.commit(reading.coverage)
@@ -295,9 +298,12 @@ export class LogCommitter {
    */
   async #untilClosed({ from, to }: GapError): Promise<void> {
     const { signal, store } = this.#options
+    // A store may have a part of the first block that is missing.
+    const stored = this.#storedHeight ?? -1n
     function* isAnswered(): Query<boolean> {
       const head = yield* readStoreHead()
-      if (head !== null && BigInt(head.height) >= from) return true
+      const height = BigInt(head?.height ?? -1n)
+      if (height >= from && height > stored) return true
       return holdAll(yield* readAcceptedGaps(), { from, to })
     }
     let lookedAt = performance.now()
@@ -315,12 +321,12 @@ export class LogCommitter {
   readonly #warn = (message: string) => this.#options.logger.warn(message)
 }
 
-/** Reads the next piece. If a log cannot be read at the moment, but reading may go on where it was: reads nothing, and returns why. */
-async function readPiece(reading: LogBlocks): Promise<{ isMore: boolean; fault: string | null }> {
+/** Reads the next piece. If a log cannot be read at the moment, and reading may go on where it was, returns that fault. */
+async function readPiece(reading: LogBlocks): Promise<{ isMore: boolean; fault: LogAwayError | null }> {
   try {
     return { isMore: await reading.readPiece(), fault: null }
   } catch (error) {
     if (!(error instanceof LogAwayError)) throw error
-    return { isMore: false, fault: error.message }
+    return { isMore: false, fault: error }
   }
 }
