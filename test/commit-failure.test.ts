@@ -10,7 +10,7 @@ import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { StoreError } from '#core/store/errors'
 import { CommitFailure } from '#service/live/commit/commit-failure'
-import { LogAwayError, LogReadError } from '#service/live/commit/log-blocks'
+import { LogUnreachableError } from '#service/live/commit/log-blocks'
 import { StoreNotes } from '#service/live/commit/store-notes'
 import { SILENT } from './fixtures/service.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
@@ -23,8 +23,7 @@ test('A fault of blocks ends for a standby once the writer has passed them, one 
   const at = (height: bigint) => ({ height }) as Coverage
   for (const [error, passed] of [
     [new StoreError('the store is away'), 7n],
-    [new LogReadError('a segment is gone'), 8n],
-    [new LogAwayError('a segment cannot be read'), 8n],
+    [new LogUnreachableError('a segment cannot be read'), 8n],
     [new GapError('blocks 8 to 9 missing', 8n, 9n, { source: 'log', record: 1, offset: 0 }), 8n],
   ] as const) {
     const failure = new CommitFailure({ reader, logger: SILENT, signal, onChange: () => {} })

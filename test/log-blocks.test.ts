@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { type Coverage, startsAt } from '#core/domain/coverage'
 import { NODE_DISK } from '#core/log/files/log-disk'
 import { segmentName } from '#core/log/files/segment-name'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
@@ -19,16 +20,17 @@ import { temporaryFolder } from './fixtures/stores.ts'
 
 const blocks = (await blocksOf(SAMPLE)).slice(0, 60)
 
-/** The heights of the blocks that a log gives an empty store which does without what is missing, and what it says of the others. */
+/** The heights of the blocks that a log gives a store, by default an empty one, which does without what is missing, and what it says of the others. */
 async function readAll(
   folder: string,
+  stored: Coverage | null = null,
 ): Promise<{ heights: number[]; reasonFor: (height: number) => string | null }> {
   const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
   const heights: number[] = []
   const reading = new LogBlocks(
     reader,
     {
-      stored: null,
+      stored,
       chain: null,
       allowGap: true,
       strict: false,
@@ -42,7 +44,8 @@ async function readAll(
       },
     },
   )
-  while (await reading.readPiece());
+  let pieces = 0
+  while (await reading.readPiece()) assert.ok(pieces++ < 1_000, 'the same is read again and again')
   reader.close()
   return { heights, reasonFor: (height) => reader.segments.reasonFor(BigInt(height)) }
 }
@@ -152,6 +155,28 @@ describe('blocks of a log', () => {
     assert.deepEqual(
       heights,
       blocks.map((_, index) => index + 1),
+    )
+  })
+
+  test('include the rest of the last one stored, although its newest segment is damaged', async (t) => {
+    const folder = temporaryFolder(t)
+    writeLog(folder, [
+      [21, 25],
+      [26, 60],
+      [25, 40],
+    ])
+    writeFileSync(join(folder, '0000000003-25-40.bevt'), Buffer.alloc(5_000, 0xa7))
+    const stored = {
+      chainId: 'core-scenarios',
+      ...startsAt(1n),
+      height: 25n,
+      gaps: [{ from: 25n, to: 25n, kind: 'incomplete', start: null, end: null }],
+      imported: [],
+    } as const
+    const { heights } = await readAll(folder, stored)
+    assert.deepEqual(
+      heights,
+      blocks.map((_, index) => index + 1).filter((height) => height >= 25),
     )
   })
 
@@ -272,4 +297,28 @@ describe('blocks of a log', () => {
       assert.deepEqual((await readAll(folder)).heights, all)
     })
   }
+
+  const ends: [what: string, damage: (bytes: Buffer) => Buffer, heights: number[]][] = [
+    ['is empty', () => Buffer.alloc(0), []],
+    [
+      'ends after a block that cannot be read',
+      (bytes) => overwrite(38, 1)(cutBefore(39, 1, 0)(bytes)),
+      [30, 31, 32, 33, 34, 35, 36, 37],
+    ],
+  ]
+  for (const [what, damage, heights] of ends)
+    test(`of a segment that follows a gap, and ${what}, are read once`, async (t) => {
+      const folder = temporaryFolder(t)
+      writeLog(folder, [
+        [1, 20],
+        [30, 40],
+        [41, 60],
+      ])
+      const path = join(folder, '0000000002-30-40.bevt')
+      writeFileSync(path, damage(readFileSync(path)))
+      const all = blocks.map((_, index) => index + 1)
+      const expected = all.filter((height) => height <= 20 || height > 40 || heights.includes(height))
+      assert.deepEqual((await readAll(folder)).heights, expected)
+      assert.deepEqual(await readWhole(folder, 60), expected)
+    })
 })

@@ -2,7 +2,7 @@ import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import { isDamage } from '../../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
-import { isReadable, isSameSegment, type LogSegment, type SegmentOffset } from './followed-log.ts'
+import { isReachable, isSameSegment, type LogSegment, type SegmentOffset } from './followed-log.ts'
 import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
@@ -24,6 +24,8 @@ export type CompleteBlock = {
 export class CompleteBlocks {
   readonly #reader: LogReader
   #reading: SegmentBlocks | null = null
+  /** Of the segment that is read, blocks below this height were given or dropped. */
+  #keptFrom = 0n
   readonly #lag = new Lag()
 
   constructor(reader: LogReader) {
@@ -37,6 +39,11 @@ export class CompleteBlocks {
    */
   async next(height: bigint, partBefore: string | null = null): Promise<CompleteBlock | null> {
     const isOtherPart = partBefore !== null
+    if (!isOtherPart) {
+      // A block that was given or dropped is looked for anew.
+      if (height < this.#keptFrom) this.#reading = null
+      this.#keptFrom = height
+    }
     for (;;) {
       const reading = this.#reading
       const block = reading?.blocks[0]
@@ -44,15 +51,16 @@ export class CompleteBlocks {
         if (!(await this.#readMore(height, isOtherPart))) return null
         continue
       }
-      if (block.height === height && block.hash !== partBefore) return reading.take()
-      if (block.height <= height) {
-        // An earlier block, or the part of block 1 that was given already: it is dropped.
-        reading.take()
-        continue
+      const isWanted = block.height === height && block.hash !== partBefore
+      if (isWanted || block.height <= height) reading.blocks.shift()
+      if (isWanted) {
+        this.#keptFrom = height + 1n
+        return block
       }
+      if (block.height <= height) continue
       // A later block follows. The other part of block 1 need not be there; any other block should be.
       if (isOtherPart) return null
-      this.#noteMissing(reading, height, block.height - 1n)
+      this.#leaveWithout(reading.segment, height, block.height - 1n)
     }
   }
 
@@ -71,16 +79,16 @@ export class CompleteBlocks {
     if (this.#reading?.mayHave(height) !== true) this.#turnToSegmentOf(height)
     const reading = this.#reading
     if (reading === null) return false
-    if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
+    if (!reading.isAtEnd && (await reading.readPiece())) return true
     const segment = this.#find(height)
     if (segment === null) return false
-    if (!reading.isOf(segment)) {
-      if (!reading.isAtEnd && !this.#lag.isLong(height)) return false
+    if (!isSameSegment(reading.segment, segment)) {
+      if (!reading.isAtEnd && !this.#lag.mayTurn(height, reading.segment, segment)) return false
       this.#turnToSegmentOf(height)
       return true
     }
     if (!reading.isAtEnd || isOtherPart) return false
-    this.#noteMissing(reading, height, height)
+    this.#leaveWithout(segment, height, height)
     return true
   }
 
@@ -91,114 +99,67 @@ export class CompleteBlocks {
   /** Begins the segment that a height is to be read from, unless that is being read. */
   #turnToSegmentOf(height: bigint): void {
     const segment = this.#find(height)
-    if (segment !== null && this.#reading?.isOf(segment) !== true)
-      this.#reading = new SegmentBlocks(segment, height)
+    if (segment === null || (this.#reading !== null && isSameSegment(this.#reading.segment, segment))) return
+    this.#reading = new SegmentBlocks(segment, (from, reason) =>
+      this.#reader.segments.noteUnreadable(segment, { from, to: null, reason }),
+    )
   }
 
-  /** Returns whether there was more, or blocks of it are left. */
-  async #readPiece(reading: SegmentBlocks): Promise<boolean> {
-    try {
-      return (await reading.readPiece()) || reading.blocks.length > 0
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      reading.endHere()
-      this.#reader.segments.noteUnreadable(reading.segment, {
-        from: reading.currentHeight,
-        to: null,
-        reason: error.message,
-      })
-      return reading.blocks.length > 0
-    }
-  }
-
-  /**
-   * Notes that the segment lacks blocks that its name promises: they are looked for in others from now on. If reading may have
-   * passed them, nothing is noted, and the segment is read again from its beginning. For example, reading began for block 50 of
-   * a segment with blocks 1 to 100, so earlier ones were dropped: block 20 may well be there. So may block 50, once it was taken.
-   */
-  #noteMissing(reading: SegmentBlocks, from: bigint, to: bigint): void {
+  /** Leaves a segment that lacks blocks which its name promises: they are looked for in others from now on. */
+  #leaveWithout(segment: LogSegment, from: bigint, to: bigint): void {
     this.#reading = null
-    const { segment, begunFor, taken } = reading
-    if (from < begunFor || (taken !== null && from <= taken)) return
-    this.#reader.segments.noteUnreadable(segment, {
-      from,
-      to,
-      reason: `${segment.name} has no complete block ${from}`,
-    })
+    const reason = `${segment.name} has no complete block ${from}`
+    this.#reader.segments.noteUnreadable(segment, { from, to, reason })
   }
 }
 
 /** The complete blocks of a segment, as it is read from its beginning on. */
 class SegmentBlocks {
   readonly segment: LogSegment
-  /** The height because of which reading began: earlier blocks are dropped. */
-  readonly begunFor: bigint
   /** Those that were read and not taken. */
   readonly blocks: CompleteBlock[] = []
+  readonly #onDamage: (from: bigint, reason: string) => void
   #isAtEnd = false
-  #currentHeight: bigint
-  #taken: bigint | null = null
+  /** The block that is being read, or else follows. */
+  #height: bigint
   readonly #check = new EventCheck(null)
   readonly #frames: SegmentFrames
   #events: Buffer[] = []
 
-  constructor(segment: LogSegment, begunFor: bigint) {
+  /** @param onDamage called if nothing can be read from a block on, with the reason */
+  constructor(segment: LogSegment, onDamage: (from: bigint, reason: string) => void) {
     this.segment = segment
-    this.begunFor = begunFor
-    this.#currentHeight = segment.first
-    const source = `${segment.log.name}/${segment.name}`
-    this.#frames = framesOf(segment, source, (bytes, start, end, { offset }) =>
+    this.#onDamage = onDamage
+    this.#height = segment.first
+    this.#frames = framesOf(segment, (bytes, start, end, { offset }) =>
       this.#accept(bytes, start, end, offset + RECORD_HEADER_BYTES + end - start),
     )
-  }
-
-  isOf(segment: LogSegment): boolean {
-    return isSameSegment(this.segment, segment)
   }
 
   /** Whether it is still there, can be read, and may have a block by its name. */
   mayHave(height: bigint): boolean {
     const { first, last, kind } = this.segment.log.current(this.segment) ?? this.segment
-    return isReadable(this.segment) && first <= height && (kind === 'active' || height <= last)
+    return isReachable(this.segment) && first <= height && (kind === 'active' || height <= last)
   }
 
-  /** Whether nothing follows what was read. */
+  /** Whether nothing follows what was read, or can be read. */
   get isAtEnd(): boolean {
     return this.#isAtEnd
   }
 
-  /** The height of the block that is being read, or else follows. */
-  get currentHeight(): bigint {
-    return this.#currentHeight
-  }
-
-  /** The height that was taken last; null before the first. */
-  get taken(): bigint | null {
-    return this.#taken
-  }
-
-  /** Nothing more can be read. */
-  endHere(): void {
-    this.#isAtEnd = true
-  }
-
-  /**
-   * Reads the next bytes; returns whether there were any.
-   *
-   * @throws {EventStreamError} for damage. Blocks of earlier pieces are there.
-   */
+  /** Reads the next bytes; returns whether there were any, or there are blocks before a damage. */
   async readPiece(): Promise<boolean> {
-    const { bytes, following } = await this.#frames.read()
-    this.#isAtEnd = following === 'nothing'
-    this.#frames.handOn()
-    return bytes.length > 0
-  }
-
-  /** Takes the first of the blocks, which must be there. */
-  take(): CompleteBlock {
-    const block = this.blocks.shift()!
-    this.#taken = block.height
-    return block
+    try {
+      const { bytes, following } = await this.#frames.read()
+      this.#isAtEnd = following === 'nothing'
+      this.#frames.handOn()
+      return bytes.length > 0
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.#isAtEnd = true
+      this.#onDamage(this.#height, error.message)
+      return this.blocks.length > 0
+    }
   }
 
   /** What an event is; one that cannot be read belongs to no block, and the one that it is in never ends. */
@@ -220,12 +181,12 @@ class SegmentBlocks {
     if (role === 'outside') return
     if (role === 'begin') {
       this.#events = []
-      this.#currentHeight = block!.height
+      this.#height = block!.height
     }
     this.#events.push(Buffer.from(bytes.subarray(start, end)))
     if (role !== 'end') return
     const { height, timestamp, hash, isWhole } = block!
-    this.#currentHeight = height + 1n
+    this.#height = height + 1n
     if (!isWhole) return
     const blockEnd = { segment: this.segment, offset }
     this.blocks.push({ height, timestamp, hash, events: this.#events, end: blockEnd })

@@ -24,8 +24,8 @@ export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
   return one.number === other.number && one.first === other.first
 }
 
-/** Whether a segment is still there, and its log can be read. */
-export function isReadable(segment: LogSegment): boolean {
+/** Whether a segment is still there, and its log can be read at the moment. */
+export function isReachable(segment: LogSegment): boolean {
   return segment.log.fault === null && segment.log.current(segment) !== null
 }
 

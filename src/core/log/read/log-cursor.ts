@@ -1,26 +1,29 @@
 import type { RecordSink } from '../../records/record-framer.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
-import { isReadable, isSameSegment, type LogSegment } from './followed-log.ts'
+import { isSameSegment, type LogSegment } from './followed-log.ts'
 import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
 
-/** A segment that is being read, and its frames from where it was read to. */
-export type SegmentReading = { segment: LogSegment; frames: SegmentFrames }
+/** A segment, and its frames from where it was read to. */
+export type SegmentReading = {
+  readonly segment: LogSegment
+  readonly frames: SegmentFrames
+  /** Whether nothing follows what was read. */
+  isAtEnd: boolean
+}
 
 /**
  * Reads event logs on, from segment to segment: to read a block, it takes the segment that `SegmentChoice` names, reads that
  * to its end, and looks again. A block that no log has, and none may still get, is passed over once a later one is there.
+ *
+ * Whoever reads must note in `SegmentChoice` what a segment does not have although its name promises it: otherwise it is chosen
+ * again for that, and read again and again.
  */
 export class LogCursor {
   readonly #reader: LogReader
   readonly #sinkOf: (segment: LogSegment) => RecordSink
   #reading: SegmentReading | null = null
-  /**
-   * The segment that was read last to its end, and not left: what it did not give of its blocks, it does not have. Null after
-   * {@link leave}, since of a segment that was left a block may be needed again.
-   */
-  #ended: LogSegment | null = null
   readonly #lag = new Lag()
 
   /** @param sinkOf gives what receives the frames of a segment */
@@ -29,27 +32,26 @@ export class LogCursor {
     this.#sinkOf = sinkOf
   }
 
-  /** What is being read; null between two segments. */
+  /** What was read last, also after its end; null before the first, and once it was left. */
   get reading(): SegmentReading | null {
     return this.#reading
   }
 
   /**
    * Reads the next bytes that may contain a block, and returns the segment; null if there are none yet. Before the next call,
-   * its frames must be handed on ({@link SegmentFrames.handOn}).
+   * its frames must be handed on ({@link SegmentFrames.handOn}). If it fails, the segment is {@link reading}.
    */
   async read(needed: bigint): Promise<SegmentReading | null> {
     for (;;) {
-      this.#reading ??= this.#begin(this.#segmentFor(needed))
-      const reading = this.#reading
-      if (reading === null) return null
-      const { bytes, following } = await reading.frames.read()
-      const isEnd = following === 'nothing'
-      if (isEnd) {
-        this.#reading = null
-        this.#ended = reading.segment
+      if (this.#reading?.isAtEnd !== false) {
+        const next = this.#segmentFor(needed)
+        if (next === null) return null
+        this.#begin(next)
       }
-      if (bytes.length > 0 || isEnd) return reading
+      const reading = this.#reading!
+      const { bytes, following } = await reading.frames.read()
+      reading.isAtEnd = following === 'nothing'
+      if (bytes.length > 0 || reading.isAtEnd) return reading
       if (!this.#turnIfAhead(needed, reading.segment)) return null
     }
   }
@@ -57,7 +59,6 @@ export class LogCursor {
   /** Leaves a segment before its end: what is needed next is looked for in others, too. */
   leave(): void {
     this.#reading = null
-    this.#ended = null
   }
 
   /**
@@ -67,27 +68,22 @@ export class LogCursor {
   #turnIfAhead(needed: bigint, segment: LogSegment): boolean {
     const other = this.#segmentFor(needed)
     if (other === null || isSameSegment(other, segment)) return false
-    const isAhead = other.log !== segment.log && other.first <= needed
-    if (isAhead && isReadable(segment) && !this.#lag.isLong(needed)) return false
-    this.#reading = this.#begin(other)
+    if (other.first <= needed && !this.#lag.mayTurn(needed, segment, other)) return false
+    this.#begin(other)
     return true
   }
 
-  #begin(segment: LogSegment | null): SegmentReading | null {
-    if (segment === null) return null
-    return { segment, frames: framesOf(segment, segment.name, this.#sinkOf(segment)) }
+  #begin(segment: LogSegment): void {
+    this.#reading = { segment, frames: framesOf(segment, this.#sinkOf(segment)), isAtEnd: false }
   }
 
   /** The segment to read a block from, or else the first one after it; null if there is none yet. */
   #segmentFor(needed: bigint): LogSegment | null {
-    const ended = this.#ended
-    // After a segment with blocks 1 to 9 of which it gave only 1 to 7, block 10 is looked for, and not block 8 in it again.
-    const from = ended !== null && ended.first <= needed && needed <= ended.last ? ended.last + 1n : needed
     const { segments, gaps } = this.#reader
-    const segment = segments.find(from)
+    const segment = segments.find(needed)
     if (segment !== null) return segment
-    const gap = gaps.refreshAndFind(from)
+    const gap = gaps.refreshAndFind(needed)
     // Without a gap, the block may have come meanwhile.
-    return segments.find(gap === null ? from : gap.to + 1n)
+    return segments.find(gap === null ? needed : gap.to + 1n)
   }
 }

@@ -8,14 +8,10 @@ import type { LogSegment } from './followed-log.ts'
 /** A writer ends a segment before it gets larger than this. */
 const MAX_SEGMENT_BYTES = SEGMENT_BYTES + MAX_BLOCK_BYTES
 
-/**
- * The frames of a segment of a log, as far as it is committed.
- *
- * @param source names the segment in errors about its frames
- */
-export function framesOf(segment: LogSegment, source: string, sink: RecordSink): SegmentFrames {
+/** The frames of a segment of a log, as far as it is committed. */
+export function framesOf(segment: LogSegment, sink: RecordSink): SegmentFrames {
   const bytes = new SegmentBytes(segment)
-  return new SegmentFrames(source, (offset) => bytes.read(offset), sink)
+  return new SegmentFrames(segment.name, (offset) => bytes.read(offset), sink)
 }
 
 /** The bytes of a segment, whatever its file is called now: sealed, gzipped or, once nobody needs it, gone. */

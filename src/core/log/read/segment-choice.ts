@@ -61,13 +61,15 @@ export class SegmentChoice {
     )
   }
 
-  /** Notes blocks that cannot be read from a segment: they are taken from another one, or are a gap. */
+  /**
+   * Notes blocks that cannot be read from a segment, as far as its name promises them: they are taken from another one, or are a
+   * gap.
+   */
   noteUnreadable(begun: LogSegment, { from, to, reason }: Unreadable): void {
     // It may have grown since reading began.
     const segment = begun.log.current(begun) ?? begun
-    // A gap may begin before this segment; only its own blocks are noted.
     const start = from > segment.first ? from : segment.first
-    if (!hasHeight(segment, start) || this.#unreadable.find(segment, start) !== null) return
+    if (start > segment.last || (to !== null && start > to)) return
     this.#unreadable.add(segment, { from: start, to, reason })
   }
 

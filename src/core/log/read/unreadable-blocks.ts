@@ -23,14 +23,19 @@ export class UnreadableBlocks {
     return before === null || before < segment.first ? segment.first : before + 1n
   }
 
-  /** Adds blocks of a segment, the first of which is in no range yet. Ranges that begin within the new one are merged into it. */
+  /**
+   * Adds blocks of a segment. If the first of them are known, they keep their reason; ranges that begin within the rest are merged
+   * into it.
+   */
   add(segment: LogSegment, { from, to, reason }: Unreadable): void {
     const ranges = this.#rangesOf(segment) ?? this.#addSegment(segment)
-    const index = endOf(ranges, from)
+    const start = firstOutside(ranges, from)
+    if (start === null || (to !== null && start > to)) return
+    const index = endOf(ranges, start)
     const past = to === null ? ranges.length : endOf(ranges, to)
     const last = index < past ? ranges[past - 1]! : null
     const isLonger = last !== null && to !== null && (last.to === null || last.to > to)
-    ranges.splice(index, past - index, { from, to: isLonger ? last.to : to, reason })
+    ranges.splice(index, past - index, { from: start, to: isLonger ? last.to : to, reason })
   }
 
   /** Why a block of any segment that is still there cannot be read; null if none was found to be damaged there. */
@@ -66,6 +71,17 @@ export class UnreadableBlocks {
 function rangeAt(ranges: readonly Unreadable[], height: bigint): Unreadable | null {
   const range = ranges[endOf(ranges, height) - 1]
   return range !== undefined && (range.to === null || height <= range.to) ? range : null
+}
+
+/** The first height from another one on that is in no range; null if all are. */
+function firstOutside(ranges: readonly Unreadable[], from: bigint): bigint | null {
+  let height = from
+  for (;;) {
+    const range = rangeAt(ranges, height)
+    if (range === null) return height
+    if (range.to === null) return null
+    height = range.to + 1n
+  }
 }
 
 /** The index of the first range that begins after a height. */

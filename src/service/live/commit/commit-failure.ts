@@ -7,7 +7,7 @@ import type { LogReader } from '#core/log/read/log-reader'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
 import { SeveralChainsError } from '../one-chain.ts'
-import { LogReadError } from './log-blocks.ts'
+import { LogUnreachableError } from './log-blocks.ts'
 
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */
@@ -104,10 +104,10 @@ export class CommitFailure {
 
 /** Whether later blocks can be committed although these cannot. */
 function isOfBlocks(error: Error | null): boolean {
-  return error instanceof GapError || error instanceof LogReadError
+  return error instanceof GapError || error instanceof LogUnreachableError
 }
 
 function isOfStore(error: Error | null): boolean {
-  const isOfLogs = error instanceof LogReadError || error instanceof SeveralChainsError
+  const isOfLogs = error instanceof LogUnreachableError || error instanceof SeveralChainsError
   return error instanceof StoreError && !isOfLogs
 }

@@ -5,22 +5,19 @@ import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import { isSameSegment, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
-import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
+import { isReachable, isSameSegment, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
+import { LogCursor } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
+import type { ChoiceOptions } from '#core/log/read/segment-choice'
+import type { Unreadable } from '#core/log/read/unreadable-blocks'
 import { LogServerError } from '#core/log/read/url/log-server'
 import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { StoreError } from '#core/store/errors'
 
-/** A part of an event log that cannot be read at the moment. */
-export class LogReadError extends StoreError {
-  override name = 'LogReadError'
-}
-
-/** As {@link LogReadError}, but the segment is still listed: reading may go on where it was. */
-export class LogAwayError extends LogReadError {
-  override name = 'LogAwayError'
+/** An event log, or a segment of it, cannot be read at the moment. */
+export class LogUnreachableError extends StoreError {
+  override name = 'LogUnreachableError'
 }
 
 /** Thrown by the sink of a segment, to leave it: a block of it is taken from another one. */
@@ -60,6 +57,8 @@ type LogBlocksListener = {
  *
  * For damage, and whenever a segment is left, a new assembler goes on after the last whole block: the open block is
  * forgotten. Otherwise the same one goes on in the same segment.
+ *
+ * So a segment that was read to its end is never needed again: whatever its name promises, and it did not give, is noted.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -67,13 +66,15 @@ export class LogBlocks {
   readonly #listener: LogBlocksListener
   readonly #cursor: LogCursor
   #assembler: BlockAssembler
-  /** Whether nothing was read yet: the last stored block is then read again, since the store may have a part of it. */
-  #isFirst = true
+  /** The store's last block until something was read: it is read again, since the store may have a part of it. */
+  #readAgain: bigint | null
+  #fault: LogUnreachableError | null = null
 
   constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
     this.#reader = reader
     this.#options = options
     this.#listener = listener
+    this.#readAgain = options.stored?.height ?? null
     this.#cursor = new LogCursor(reader, (segment) => this.#sinkOf(segment))
     this.#assembler = this.#assemblerFor(options.stored)
   }
@@ -83,55 +84,51 @@ export class LogBlocks {
     return this.#assembler.coverage
   }
 
-  /** How far the segment that is being read was read; null between two segments. */
+  /** How far the segment that was read last was read; null before the first, and once it was left. */
   get offset(): SegmentOffset | null {
     const { reading } = this.#cursor
     return reading === null ? null : { segment: reading.segment, offset: reading.frames.offset }
   }
 
+  /** Why the last piece could not be read, if reading may go on where it was; otherwise null. */
+  get fault(): LogUnreachableError | null {
+    return this.#fault
+  }
+
   /**
-   * Reads the next piece, and hands on the blocks that end in it; false if there is nothing to read yet.
+   * Reads the next piece, and hands on the blocks that end in it; false if there is nothing to read yet, or because of a
+   * {@link fault}.
    *
    * @throws {GapError} if something is missing, unless that is accepted.
    * @throws {ChainError} for an event of another chain.
    * @throws {StrictError} for an invalid event, if `strict`.
-   * @throws {LogReadError} if the log cannot be read at the moment; a {@link LogAwayError} if reading may go on where it was.
+   * @throws {LogUnreachableError} if the segment that was being read is gone.
    */
   async readPiece(): Promise<boolean> {
-    const next = this.#nextToRead()
-    const reading = next === null ? null : await this.#read(next)
-    if (reading === null) return false
-    const { segment } = reading
+    this.#fault = null
+    const needed = this.#nextToRead()
+    if (needed === null) return false
     try {
-      this.#handOn(reading)
+      const reading = await this.#cursor.read(needed)
+      if (reading === null) return false
+      const following = reading.frames.handOn()
+      if (following === 'nothing') this.#leaveIfMissing(reading.segment, reading.segment.last + 1n)
+      this.#readAgain = null
     } catch (error) {
-      if (isUnreadable(error)) this.#cannotReadRest(segment, error)
-      else if (!(error instanceof LeaveSegment)) throw error
+      const { reading } = this.#cursor
+      if (reading === null) throw error
+      if (!this.#mustLeave(reading.segment, needed, error)) return false
       this.#cursor.leave()
     }
-    this.#isFirst = false
     return true
   }
 
-  /**
-   * Hands on the blocks that end in the bytes read.
-   *
-   * @throws {LeaveSegment} to go on in another segment.
-   */
-  #handOn({ segment, frames }: SegmentReading): void {
-    const following = frames.handOn()
-    if (following === 'nothing') this.#leaveIfMissing(segment, segment.last + 1n)
-  }
-
-  /**
-   * The block to read next, from its beginning on; null if the logs and the store are empty. A block that is open is read on, and
-   * the store's last one is read again at first.
-   */
+  /** The block to read next, from its beginning on; null if the logs and the store are empty. A block that is open is read on. */
   #nextToRead(): bigint | null {
-    const { pendingHeight, height } = this.#assembler
-    if (pendingHeight !== null) return pendingHeight
-    if (height === null) return this.#reader.segments.lowest()
-    return this.#isFirst ? height : height + 1n
+    const { pendingHeight, isBlockOpen } = this.#assembler
+    return isBlockOpen && pendingHeight !== null
+      ? pendingHeight
+      : (this.#readAgain ?? this.#nextAfterHandedOn())
   }
 
   /**
@@ -144,34 +141,33 @@ export class LogBlocks {
     return pendingHeight === 1n && !isBlockOpen ? 2n : this.#reader.segments.lowest()
   }
 
-  /** Reads the next bytes that may have a block; null if there are none yet. */
-  async #read(next: bigint): Promise<SegmentReading | null> {
-    for (let height = next; ; height = this.#nextToRead() ?? height) {
-      try {
-        return await this.#cursor.read(height)
-      } catch (error) {
-        this.#leaveUnread(height, error)
-      }
-    }
-  }
-
   /**
-   * Leaves the segment whose bytes cannot be read.
+   * What an error of a segment means: whether it is left, for another one or for what follows. False if it is only waited for.
    *
-   * @throws {LogReadError} if no other one has the block.
+   * @throws the error, if it is neither damage nor a fault of reading.
    */
-  #leaveUnread(needed: bigint, error: unknown): void {
-    const segment = this.#cursor.reading?.segment
-    if (isUnreadable(error) && segment !== undefined) this.#cannotReadRest(segment, error)
-    else if (segment !== undefined && this.#isElsewhere(needed, segment)) this.#beginAnew()
-    else throw explainReadError(error, segment)
-    this.#cursor.leave()
+  #mustLeave(segment: LogSegment, needed: bigint, error: unknown): boolean {
+    if (error instanceof LeaveSegment) return true
+    if (isUnreadable(error)) {
+      this.#cannotReadRest(segment, error)
+      return true
+    }
+    const fault = faultOf(error)
+    if (fault === null) throw error
+    if (this.#isElsewhere(needed, segment)) {
+      this.#beginAnew()
+      return true
+    }
+    // A segment that is gone is not read on: the block is looked for anew.
+    if (segment.log.current(segment) === null) throw fault
+    this.#fault = fault
+    return false
   }
 
   /** Whether a block can be read from another segment than this one, which cannot be read at the moment. */
   #isElsewhere(needed: bigint, segment: LogSegment): boolean {
     const other = this.#reader.segments.find(needed)
-    return other !== null && other.log.fault === null && !isSameSegment(other, segment)
+    return other !== null && isReachable(other) && !isSameSegment(other, segment)
   }
 
   #sinkOf(segment: LogSegment): RecordSink {
@@ -214,9 +210,8 @@ export class LogBlocks {
    */
   #leaveIfMissing(segment: LogSegment, next: bigint): void {
     const from = this.#nextAfterHandedOn()
-    if (from === null || from >= next || from < segment.first || from > segment.last) return
-    this.#noteUnreadable(segment, { from, to: next - 1n })
-    if (this.#reader.segments.find(from) !== null) this.#leave()
+    if (from === null || from >= next || from > segment.last) return
+    this.#leaveWithout(segment, { from, to: next - 1n, reason: notWhole(segment) })
   }
 
   /**
@@ -227,10 +222,8 @@ export class LogBlocks {
    */
   #leaveForGap(segment: LogSegment, error: GapError): never {
     const { from, to } = error
-    if (segment.kind !== 'part' && from >= segment.first && from <= segment.last)
-      this.#noteUnreadable(segment, { from, to: to < segment.last ? to : segment.last })
-    if (this.#reader.segments.find(from, { wantsWhole: true }) === null) throw error
-    this.#leave()
+    this.#leaveWithout(segment, { from, to, reason: notWhole(segment) }, { wantsWhole: true })
+    throw error
   }
 
   /**
@@ -243,8 +236,20 @@ export class LogBlocks {
     this.#beginAnew()
     if (height === null) return
     this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    this.#reader.segments.noteUnreadable(segment, { from: height, to: height, reason: message })
-    if (this.#reader.segments.find(height) !== null) this.#leave()
+    this.#leaveWithout(segment, { from: height, to: height, reason: message })
+  }
+
+  /**
+   * Notes blocks that a segment turned out not to have, as far as its name promises them, and leaves it if another one has the first.
+   *
+   * @throws {LeaveSegment}
+   */
+  #leaveWithout(segment: LogSegment, missing: Unreadable, options: ChoiceOptions = {}): void {
+    const { segments } = this.#reader
+    segments.noteUnreadable(segment, missing)
+    if (segments.find(missing.from, options) === null) return
+    this.#beginAnew()
+    throw new LeaveSegment()
   }
 
   /** Passes over everything in a segment from the next block on. */
@@ -256,17 +261,6 @@ export class LogBlocks {
       `live ingestion: ${segment.name} cannot be read from block ${from} on: ${message}`,
     )
     this.#reader.segments.noteUnreadable(segment, { from, to: null, reason: message })
-  }
-
-  #noteUnreadable(segment: LogSegment, { from, to }: HeightRange): void {
-    const reason = `${segment.name} does not have it with all its events`
-    this.#reader.segments.noteUnreadable(segment, { from, to, reason })
-  }
-
-  /** @throws {LeaveSegment} */
-  #leave(): never {
-    this.#beginAnew()
-    throw new LeaveSegment()
   }
 
   /** Forgets the block that is open: a new assembler goes on with what was whole before. */
@@ -292,12 +286,11 @@ function isUnreadable(error: unknown): error is EventStreamError {
   return error instanceof EventStreamError && !isOther
 }
 
-/** The error of bytes that cannot be read, for operators; others, such as a log of a later version, unchanged. */
-function explainReadError(error: unknown, segment: LogSegment | undefined): unknown {
+/** What operators are told of bytes that cannot be read; null for other errors, such as a log of a later version. */
+function faultOf(error: unknown): LogUnreachableError | null {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === undefined && !(error instanceof LogServerError)) return error
-  const text = `the event log cannot be read (${code ?? message})`
-  // A segment that is gone is not read on: the block is looked for anew.
-  const isGone = segment === undefined || segment.log.current(segment) === null
-  return isGone ? new LogReadError(text, { cause: error }) : new LogAwayError(text, { cause: error })
+  if (code === undefined && !(error instanceof LogServerError)) return null
+  return new LogUnreachableError(`the event log cannot be read (${code ?? message})`, { cause: error })
 }
+
+const notWhole = ({ name }: LogSegment) => `${name} does not have it with all its events`

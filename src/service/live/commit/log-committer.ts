@@ -17,7 +17,7 @@ import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
 import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
 import { CommitFailure } from './commit-failure.ts'
-import { LogAwayError, LogBlocks, LogReadError } from './log-blocks.ts'
+import { LogBlocks, LogUnreachableError } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
@@ -78,8 +78,8 @@ export class LogCommitter {
   #isWriter = false
   /** The store's last block, as last seen; null while it has none. */
   #storedHeight: bigint | null = null
-  /** The last that was read as the writer: `bytesLeft` uses how far it was also while this is not the writer. */
-  #reading: LogBlocks | null = null
+  /** Those that were read last as the writer: `bytesLeft` uses how far that was also while this is not the writer. */
+  #blocks: LogBlocks | null = null
 
   constructor(reader: LogReader, options: CommitterOptions, listener: CommitterListener) {
     this.#reader = reader
@@ -104,12 +104,17 @@ export class LogCommitter {
    * Which log is waited for although another one has later blocks, once that lasts; null if none is. Must be called regularly.
    */
   describeWait(): string | null {
-    return this.#wait.describe(this.#storedHeight === null ? null : this.#storedHeight + 1n)
+    return this.#wait.describe(this.#nextHeight)
+  }
+
+  /** The block after the store's last one, as last seen; null while it has none. */
+  get #nextHeight(): bigint | null {
+    return this.#storedHeight === null ? null : this.#storedHeight + 1n
   }
 
   /** Bytes of the logs that are not in the store yet. */
   get bytesLeft(): number {
-    return bytesAfter(this.#reader.logs, this.#storedHeight, this.#reading?.offset ?? null)
+    return bytesAfter(this.#reader.logs, this.#storedHeight, this.#blocks?.offset ?? null)
   }
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */
@@ -150,49 +155,51 @@ export class LogCommitter {
   async #prepareStore(): Promise<void> {
     const { store, logger, signal } = this.#options
     let writer: Writer | null = null
+    let stored: Coverage | null
     try {
       writer = await store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
-      this.#acceptStored(await writer.coverage())
+      stored = await writer.coverage()
     } catch (error) {
       if (!(error instanceof StoreLockedError)) throw error
       logger.warn(`${error.message}; standing by`)
-      this.#acceptStored(await readStore(store, readCoverage))
+      stored = await readStore(store, readCoverage)
     } finally {
       await writer?.close()
     }
-  }
-
-  /**
-   * Notes what the store has (null: no blocks), unless the blocks of these logs may not be added to it.
-   *
-   * @throws {StoreError} for another chain than the required one, and if nothing says of which chain the logs must be.
-   */
-  #acceptStored(stored: Coverage | null): void {
-    const { chain, store } = this.#options
-    if (stored === null) {
-      // The server at the URL may name any chain.
-      const number = this.#reader.logs.findIndex(({ folder }) => folder === null) + 1
-      if (chain === null && number > 0)
-        throw new NoChainError(
-          `log ${number} is followed by its URL, and the store is empty: name its chain with --chain`,
-        )
-      return
-    }
-    if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
+    this.#refuseOtherChain(stored)
     this.#noteStored(stored)
   }
 
-  /** The store has these blocks. */
-  #noteStored(coverage: Coverage): void {
-    this.#storedHeight = coverage.height
-    this.#listener.onCoverage(coverage)
+  /**
+   * Refuses to add blocks of these logs to a store of other ones, whose coverage this is (null: it is empty).
+   *
+   * @throws {StoreError} for another chain than the required one, and if nothing says of which chain the logs must be.
+   */
+  #refuseOtherChain(stored: Coverage | null): void {
+    const { chain, store } = this.#options
+    if (stored !== null && chain !== null && stored.chainId !== chain)
+      throw otherChain(store.name, chain, stored.chainId)
+    if (stored !== null || chain !== null) return
+    // The server at the URL may name any chain.
+    const number = this.#reader.logs.findIndex(({ folder }) => folder === null) + 1
+    if (number > 0)
+      throw new NoChainError(
+        `log ${number} is followed by its URL, and the store is empty: name its chain with --chain`,
+      )
+  }
+
+  /** The store has these blocks; null: none. */
+  #noteStored(stored: Coverage | null): void {
+    if (stored === null) return
+    this.#storedHeight = stored.height
+    this.#listener.onCoverage(stored)
   }
 
   /** Waits until a log has a block for the store, or the signal is aborted. Other processes may write to it meanwhile. */
   async #untilBlock(): Promise<void> {
     const { signal, store } = this.#options
     while (!signal.aborted) {
-      const next = this.#storedHeight === null ? this.#reader.segments.lowest() : this.#storedHeight + 1n
+      const next = this.#nextHeight ?? this.#reader.segments.lowest()
       if (
         next !== null &&
         (this.#reader.segments.find(next) !== null || this.#reader.gaps.refreshAndFind(next) !== null)
@@ -200,7 +207,9 @@ export class LogCommitter {
         return
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await readStore(store, readCoverage).catch(() => null)
-      if (stored !== null) this.#acceptStored(stored)
+      if (stored === null) continue
+      this.#refuseOtherChain(stored)
+      this.#noteStored(stored)
     }
   }
 
@@ -256,21 +265,23 @@ export class LogCommitter {
       this.#listener.onCommit(coverage)
     })
     const stored = await writer.coverage()
-    this.#acceptStored(stored)
+    this.#refuseOtherChain(stored)
+    this.#noteStored(stored)
     const accepted = await readStore(store, readAcceptedGaps)
-    const reading = new LogBlocks(
+    const blocks = new LogBlocks(
       this.#reader,
       { ...this.#options, stored, accepted },
       { onBlock: (block) => batches.add(block), onLeftOut: this.#listener.onLeftOut },
     )
-    this.#reading = reading
+    this.#blocks = blocks
     let idleSince = performance.now()
     try {
       while (!signal.aborted) {
         refuseSeveralChains(this.#reader.logs)
-        const { isMore, fault } = await readPiece(reading)
+        const isMore = await blocks.readPiece()
+        const { fault } = blocks
         if (!isMore || batches.isDue()) {
-          await batches.commit(reading.coverage)
+          await batches.commit(blocks.coverage)
           if (fault === null) this.#failure.clear()
           else this.#failure.set(fault.message, { error: fault })
         }
@@ -283,11 +294,11 @@ export class LogCommitter {
         }
         await this.#reader.untilChange(signal)
       }
-      await batches.commit(reading.coverage)
+      await batches.commit(blocks.coverage)
     } catch (error) {
       // The whole blocks before it are good.
-      const isOfLogs = error instanceof LogReadError || error instanceof SeveralChainsError
-      if (error instanceof EventStreamError || isOfLogs) await batches.commit(reading.coverage)
+      const isOfLogs = error instanceof LogUnreachableError || error instanceof SeveralChainsError
+      if (error instanceof EventStreamError || isOfLogs) await batches.commit(blocks.coverage)
       throw error
     }
   }
@@ -319,14 +330,4 @@ export class LogCommitter {
   }
 
   readonly #warn = (message: string) => this.#options.logger.warn(message)
-}
-
-/** Reads the next piece. If a log cannot be read at the moment, and reading may go on where it was, returns that fault. */
-async function readPiece(reading: LogBlocks): Promise<{ isMore: boolean; fault: LogAwayError | null }> {
-  try {
-    return { isMore: await reading.readPiece(), fault: null }
-  } catch (error) {
-    if (!(error instanceof LogAwayError)) throw error
-    return { isMore: false, fault: error }
-  }
 }
