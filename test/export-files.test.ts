@@ -4,6 +4,8 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
+import { ExportFile } from '#service/exports/export-file'
+import { ExportFiles } from '#service/exports/export-files'
 import type { Limits } from '#service/http/limits'
 import { assertSays } from './fixtures/assert-says.ts'
 import { type Answer, send } from './fixtures/http.ts'
@@ -294,4 +296,31 @@ test('Without room for temporary files, exports are sent as they are read', asyn
   assert.deepEqual(streamed.body, gunzipSync(zipped.body))
   assert.equal(streamed.headers['content-length'], undefined)
   assertSays(lines.join(''), 'exports are sent without a length: no temporary file in ')
+})
+
+test('A file of an export whose client leaves just before its end is released once, and given to nobody', async () => {
+  const files = new ExportFiles({ bytes: 1_000, files: 2, allBytes: 2_000 })
+  const write = async () => {
+    const file = await ExportFile.create({ height: '1', timestamp: '1' })
+    await file.write(Buffer.alloc(100))
+    return file
+  }
+  for (let client = 0; client < 3; client++) {
+    const gone = new AbortController()
+    const ended = Promise.withResolvers<void>()
+    const writeSlowly = async () => {
+      const file = await write()
+      await ended.promise
+      return file
+    }
+    const asked = files.fileOf(`left ${client}`, writeSlowly, gone.signal)
+    gone.abort()
+    ended.resolve()
+    await assert.rejects(asked, { name: 'ClientGoneError' })
+  }
+  const { signal } = new AbortController()
+  const given = [1, 2, 3].map((client) => files.fileOf(`${client}`, write, signal))
+  const isGiven = (await Promise.all(given)).map((file) => file !== null)
+  assert.deepEqual(isGiven, [true, true, false])
+  await files.close()
 })

@@ -89,7 +89,9 @@ export class ExportFile {
     return this.#users > 1
   }
 
+  /** Keeps it open until it is released once more. Nobody may retain a file that is closed. */
   retain(): void {
+    if (this.#users === 0) throw new Error('the file is closed')
     this.#users += 1
   }
 

@@ -1,3 +1,4 @@
+import { ClientGoneError } from '../http/clients/queue.ts'
 import { ApiError } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { ExportFile } from './export-file.ts'
@@ -43,8 +44,8 @@ export class ExportFiles {
 
   /**
    * The file of a request, cached or new, retained for the caller, who releases it after use. Null if there is no room for
-   * it, or if its rows are too many. Rejects with the error of `write`, its own or that of the request that writes the file
-   * for both; but what was unavailable to that one, such as a slot, is asked for again.
+   * it, or if its rows are too many. Rejects with {@link ClientGoneError} once the client has left, and
+   * with the error of `write`, its own or that of the request that writes the file for both; but what was unavailable to that one, such as a slot, is asked for again.
    *
    * @param write writes the file if it is not cached; these files release it
    * @param gone aborted when the caller's client has left
@@ -79,6 +80,8 @@ export class ExportFiles {
     gone.addEventListener('abort', leave, { once: true })
     try {
       const file = await cached.file
+      // Without its last client, a file is released as soon as it is written.
+      if (gone.aborted) throw new ClientGoneError()
       file?.retain()
       return file
     } finally {
