@@ -296,6 +296,21 @@ describe('A feed of market summaries', () => {
     await feed.update()
     assert.deepEqual(receiver.pieces, [])
   })
+
+  test('is not read on for a follower that leaves before there is anything to read', async () => {
+    let reads = 0
+    const feed = new SummaryFeed(async () => {
+      reads++
+      return null
+    }, 0)
+    const receiver = createReceiver()
+    const joined = feed.join(receiver)
+    Object.assign(receiver, { isClosed: true })
+    feed.leave(receiver)
+    await Promise.race([joined, sleep(1_500)])
+    assert.equal(reads, 1)
+    assert.deepEqual(receiver.pieces, [])
+  })
 })
 
 test('a stream of market summaries is refused if it cannot be followed, and counted', async (t) => {

@@ -27,8 +27,8 @@ export class SummaryFeed implements Feed {
   readonly #paceMs: number
   /** Followers that have received the state. */
   readonly #followers = new Set<Follower>()
-  /** Number of new followers that have not received it yet. */
-  #joining = 0
+  /** New followers that have not received it yet. */
+  readonly #joining = new Set<Follower>()
   /** By market id. */
   readonly #state = new Map<string, MarketState>()
   /** Number of the last change; 0 before the first answer. */
@@ -58,11 +58,11 @@ export class SummaryFeed implements Feed {
   /**
    * Adds a follower, which receives the whole state, wherever it starts. Resolves once it has that.
    *
-   * @throws {StoreUnavailableError} if there is no state yet, and the store cannot be read.
+   * @throws {StoreUnavailableError} if the store cannot be read, for the first follower or while there is no state.
    */
   async join(follower: Follower): Promise<void> {
     const isFirst = !this.#isFollowed
-    this.#joining++
+    this.#joining.add(follower)
     try {
       // Without followers, commits are not reported.
       if (isFirst) await this.#updates.fresh()
@@ -70,11 +70,12 @@ export class SummaryFeed implements Feed {
       await this.#sendWhole(follower)
       if (!follower.isClosed) this.#followers.add(follower)
     } finally {
-      this.#joining--
+      this.#joining.delete(follower)
     }
   }
 
   leave(follower: Follower): void {
+    this.#joining.delete(follower)
     this.#followers.delete(follower)
   }
 
@@ -83,7 +84,7 @@ export class SummaryFeed implements Feed {
   }
 
   get #isFollowed(): boolean {
-    return this.#followers.size + this.#joining > 0
+    return this.#followers.size + this.#joining.size > 0
   }
 
   /** Sends every summary, and then those that have changed meanwhile, until there are none. */
@@ -91,7 +92,7 @@ export class SummaryFeed implements Feed {
     let change = this.#change
     this.#whole ??= piecesOf([...this.#state.values()].map(({ row }) => marketSummaries.node(row, {})))
     // Followers that join at the same time receive the same bytes.
-    await sendPieces(follower, [...this.#whole, COMPLETE], this.#joining)
+    await sendPieces(follower, [...this.#whole, COMPLETE], this.#joining.size)
     while (change < this.#change && !follower.isClosed) {
       const newer = [...this.#state.values()].filter((market) => market.change > change)
       change = this.#change
