@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,7 +15,7 @@ import { basename, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type LogDisk, type LogFile, NODE_DISK } from '#core/log/files/log-disk'
-import { readHead } from '#core/log/files/log-head'
+import { HEAD_NAME, readHead } from '#core/log/files/log-head'
 import { parseIndex } from '#core/log/files/log-index'
 import { readReaders, writeReader } from '#core/log/files/reader-files'
 import { parseSegmentName, segmentName } from '#core/log/files/segment-name'
@@ -353,6 +354,25 @@ describe('An event log', () => {
     await assert.rejects(waiting, { code: 'EROFS' })
     await closed
     assert.deepEqual(failures, ['a disk fault: EROFS'])
+  })
+
+  test('has the upgrade that an older version was told of before that one forgets it', async (t) => {
+    const [folder, buffer] = [temporaryFolder(t), temporaryFolder(t)]
+    const path = join(buffer, 'protocol-upgrade.json')
+    const event = busEvent({ id: '8-1', kind: UPGRADE_STARTED }, message({ 1: 7 })).toString('base64')
+    writeFileSync(path, JSON.stringify({ event }))
+    const isThereAtHead: boolean[] = []
+    const rename = (from: string, to: string) => {
+      if (to.endsWith(HEAD_NAME)) isThereAtHead.push(existsSync(path))
+      NODE_DISK.rename(from, to)
+    }
+    const writer = await writerOf(folder, { disk: { ...NODE_DISK, rename } })
+    await writer.settled()
+    await convertBuffer(buffer, writer, folder, SILENT)
+    await writer.close()
+    assert.equal(readHead(NODE_DISK, folder)!.upgrade!.height, 7n)
+    assert.equal(isThereAtHead.at(-1), true)
+    assert.equal(existsSync(path), false)
   })
 
   test('that cannot be written leaves an older version its files', async (t) => {

@@ -36,8 +36,10 @@ export async function convertBuffer(
     deleteMoved(moved)
     moved = []
   }
-  announceUpgrade(folder, writer)
+  const upgradePath = join(folder, 'protocol-upgrade.json')
+  announceUpgrade(upgradePath, writer)
   await writer.settled()
+  rmSync(upgradePath, { force: true })
   deleteMoved(moved)
   removeIfEmpty(join(folder, 'forward'))
 }
@@ -117,8 +119,7 @@ function deleteMoved(files: readonly OldFile[]): void {
 }
 
 /** The core announces an upgrade once. */
-function announceUpgrade(folder: string, writer: LogWriter): void {
-  const path = join(folder, 'protocol-upgrade.json')
+function announceUpgrade(path: string, writer: LogWriter): void {
   if (!existsSync(path)) return
   try {
     const { event } = JSON.parse(readFileSync(path, 'utf8')) as { event: string }
@@ -126,7 +127,6 @@ function announceUpgrade(folder: string, writer: LogWriter): void {
   } catch {
     // It cannot be read, or is of another chain: an operator restarts the core.
   }
-  rmSync(path, { force: true })
 }
 
 /** Tells the log how far such a version had forwarded at its orderly end. `name` is the forwarder's among the readers. */
