@@ -32,3 +32,16 @@ test('A failed run is reported to its callers, and the next one starts', async (
   await delay(1)
   assert.equal(await ask(), 'well')
 })
+
+test('Failing work pauses as well', async () => {
+  let runs = 0
+  const ask = throttled(async () => {
+    runs++
+    await delay(20)
+    throw new Error('not now')
+  })
+  const since = performance.now()
+  while (performance.now() - since < 500) await assert.rejects(ask(), /not now/)
+  // Without pauses it would be 25 runs.
+  assert.ok(runs > 2 && runs <= 10, `${runs} runs`)
+})

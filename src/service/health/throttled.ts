@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const MIN_INTERVAL = 5
 
 /**
- * Limits expensive work that any client can trigger: each execution is followed by a pause that is four times as long. Callers
+ * Limits expensive work that any client can trigger: each execution, also one that fails, is followed by a pause that is
+ * four times as long. Callers
  * during an execution or pause share the next execution.
  */
 export function throttled<T>(work: () => Promise<T>): () => Promise<T> {
@@ -16,10 +17,8 @@ export function throttled<T>(work: () => Promise<T>): () => Promise<T> {
       next = null
       const since = performance.now()
       const result = work()
-      last = result.then(
-        () => sleep((performance.now() - since) * (MIN_INTERVAL - 1), undefined, { ref: false }),
-        () => {},
-      )
+      const pause = () => sleep((performance.now() - since) * (MIN_INTERVAL - 1), undefined, { ref: false })
+      last = result.then(pause, pause)
       return result
     })
     next = run
