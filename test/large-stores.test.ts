@@ -11,7 +11,7 @@ import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-poi
 import { RESOURCES } from '#core/resources/resources'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { MAKE_UNPUBLISHED } from '#core/store/postgres/cluster/cluster'
-import { isConnectionLost, isPassing } from '#core/store/postgres/errors'
+import { isConnectionLost, isPassing, withFreshConnections } from '#core/store/postgres/errors'
 import { readEstimate } from '#core/store/queries/market-data'
 import { readSeries } from '#core/store/queries/series/series'
 import { readUnseenRows } from '#core/store/queries/unseen/unseen-rows'
@@ -261,6 +261,19 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
     assert.ok(!isPassing(error('XX000', 'ERROR', 'cache lookup failed for relation 1')))
     assert.ok(isConnectionLost(error('57P01', 'FATAL')))
   })
+})
+
+test('a server that is not there is reported at once; one that cuts the connection is tried again', async () => {
+  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT'].map((code) => [code, 1] as const)
+  for (const [code, expected] of [...codes, ['ECONNRESET', 5] as const]) {
+    let attempts = 0
+    const work = async () => {
+      attempts++
+      throw Object.assign(new Error(code), { code })
+    }
+    await assert.rejects(withFreshConnections(work), { code })
+    assert.equal(attempts, expected, code)
+  }
 })
 
 describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () => {

@@ -46,6 +46,17 @@ const NETWORK = [
   'ERR_SOCKET_CLOSED',
 ]
 
+/** Codes of {@link NETWORK} that say that a server is not there. */
+const NOT_THERE = [
+  'ECONNREFUSED',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]
+
 /** The driver's messages for a lost connection that has no code. */
 const CUT = /connection terminated|connection error|not queryable/i
 
@@ -134,7 +145,7 @@ export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T
       return await work()
     } catch (error) {
       const { code } = error as PostgresError
-      const isThere = code === undefined ? isConnectionCut(error) : code !== 'ECONNREFUSED'
+      const isThere = code === undefined ? isConnectionCut(error) : !NOT_THERE.includes(code)
       if (attempt === CONNECT_ATTEMPTS || !isThere || !isConnectionLost(error)) throw error
       await sleep(CONNECT_RETRY_MS)
     }

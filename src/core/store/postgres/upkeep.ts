@@ -45,9 +45,14 @@ class PostgresUpkeep implements Upkeep {
   async connect(): Promise<Client> {
     if (this.#client !== null) return this.#client
     const client = await connect(writerConfig(this.#address))
+    try {
+      await client.query(`set lock_timeout = ${ROW_LOCK_WAIT_MS}`)
+      this.#isDistributed = await hasDistributedTables(client, this.#address.schema)
+    } catch (error) {
+      await client.end().catch(() => {})
+      throw error
+    }
     this.#client = client
-    await client.query(`set lock_timeout = ${ROW_LOCK_WAIT_MS}`)
-    this.#isDistributed = await hasDistributedTables(client, this.#address.schema)
     return client
   }
 

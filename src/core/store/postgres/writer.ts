@@ -63,7 +63,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
 class PostgresWriter implements Writer {
   readonly #address: PostgresAddress
   readonly #options: WriterOptions
-  /** Emptied when the connection is lost: an uncommitted transaction may have numbered markets. */
+  /** Emptied after any error: an uncommitted transaction may have numbered markets. */
   readonly #markets: MarketNumbers = new Map()
   readonly #builder = new SeriesBuilder()
   /** Null while it is not connected. */
@@ -95,10 +95,10 @@ class PostgresWriter implements Writer {
   }
 
   async close(): Promise<void> {
-    const lost = this.#locked
+    const locked = this.#locked
     this.#locked = null
     this.#forget()
-    await lost?.client.end().catch(() => {})
+    await locked?.client.end().catch(() => {})
   }
 
   /** Connects and waits for the lock, unless this writer has it. */
