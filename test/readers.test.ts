@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
+import { readStoreHead } from '#core/store/queries/coverage'
 import { walBytes } from '#core/store/sqlite/wal-check'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send, statusOf } from './fixtures/http.ts'
@@ -90,3 +91,13 @@ for (const kind of ANY_STORE_KIND) {
     }
   })
 }
+
+describeOn(STORE_KINDS, 'a reader that is closed', (kind) => {
+  test('reads nothing any more, and opens nothing again', async (t) => {
+    const { store } = await createLiveStore(t, kind)
+    const reader = await openStore(store).openReader()
+    await reader.read(readStoreHead)
+    await reader.close()
+    await assert.rejects(reader.read(readStoreHead), /the reader is closed/)
+  })
+})

@@ -318,3 +318,11 @@ test('A thread that goes on with a request when it is to end is ended after 5 s'
   assert.ok(await Promise.race([isClosed, sleep(20_000, false, { ref: false })]))
   await answer
 })
+
+test('A thread answers what it was asked before it closes what it reads', async () => {
+  const module = new URL('fixtures/slow-thread.ts', import.meta.url)
+  const thread = new ThreadCalls<null, string>({ module, task: null, logger: SILENT, what: 'a thread' })
+  const answers = [thread.ask(null), thread.ask(null)]
+  await thread.close()
+  assert.deepEqual(await Promise.all(answers), ['open', 'open'])
+})

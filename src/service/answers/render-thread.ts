@@ -48,8 +48,5 @@ answerCalls(
     last = answered.catch(() => {})
     return answered
   },
-  async () => {
-    await last
-    await reader?.close()
-  },
+  async () => reader?.close(),
 )

@@ -4,7 +4,7 @@ import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
 /**
  * Renders answers, each from one snapshot of the store; null while the store holds no block.
  *
- * Rejects with `StoreUnavailableError` (core/store/store.ts) while the store cannot be read.
+ * Rejects with `StoreUnavailableError` (core/store/errors.ts) while the store cannot be read.
  */
 export type Renderer = {
   /** @param isAlone whether no other client waits meanwhile */

@@ -127,21 +127,28 @@ export class ThreadCalls<Request, Answer> {
 /** An answer, and the memory that is transferred with it. */
 export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
 
-/** Answers the requests to this thread, and lets it end once it is told to stop. */
+/**
+ * Answers the requests to this thread. Once it is told to stop, and has answered everything, lets it end.
+ *
+ * @param onStop closes what the thread has opened
+ */
 export function answerCalls<Request, Answer>(
   port: MessagePort,
   answer: (request: Request) => Promise<ThreadAnswer<Answer>>,
   onStop: () => Promise<void>,
 ): void {
   const say = (message: FromThread<Answer>, bytes: ArrayBuffer[] = []) => port.postMessage(message, bytes)
+  const pending = new Set<Promise<void>>()
   port.on('message', (message: ToThread<Request>) => {
     if (message === 'stop') {
       // The thread then has nothing left to wait for, and ends.
-      void onStop().finally(() => port.close())
+      void Promise.all(pending)
+        .then(onStop)
+        .finally(() => port.close())
       return
     }
     const { id, request } = message
-    answer(request).then(
+    const answered = answer(request).then(
       (rendered) => say({ type: 'answer', id, answer: rendered.answer }, rendered.bytes),
       (error: Error) => {
         const { name, message: text, stack } = error
@@ -150,6 +157,8 @@ export function answerCalls<Request, Answer>(
         say({ type: 'error', id, error: { name, message: text, stack, isUnavailable, isDamaged } })
       },
     )
+    pending.add(answered)
+    void answered.then(() => pending.delete(answered))
   })
   say({ type: 'running' })
 }

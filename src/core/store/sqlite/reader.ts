@@ -37,8 +37,9 @@ export function openSqliteReader(
  */
 class ReadConnection {
   readonly #path: string
-  /** Null after an error. */
+  /** Null after an error, and once closed. */
   #connection: Connection | null
+  #isClosed = false
   /** When the file was last examined, by `process.hrtime`. */
   #examinedAt = 0n
 
@@ -76,6 +77,11 @@ class ReadConnection {
   }
 
   close(): void {
+    this.#isClosed = true
+    this.#disconnect()
+  }
+
+  #disconnect(): void {
     this.#connection?.close()
     this.#connection = null
   }
@@ -85,16 +91,17 @@ class ReadConnection {
       const connection = this.#current(requestedAt)
       return withSqliteErrors(this.#path, () => read(connection))
     } catch (error) {
-      if (error instanceof StoreError) this.close()
+      if (error instanceof StoreError) this.#disconnect()
       throw error
     }
   }
 
   #current(requestedAt: bigint | undefined): Connection {
+    if (this.#isClosed) throw new Error('the reader is closed')
     // If many pages are waiting, examining the file takes a twentieth of the time of one.
     if (requestedAt === undefined || this.#examinedAt <= requestedAt) {
       this.#examinedAt = process.hrtime.bigint()
-      if (this.#connection?.isUnchanged === false) this.close()
+      if (this.#connection?.isUnchanged === false) this.#disconnect()
     }
     this.#connection ??= openForPages(this.#path)
     return this.#connection
