@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT } from './fixtures/documentation.ts'
 import { codeOf } from './fixtures/source-code.ts'
@@ -28,8 +29,7 @@ const isWord = (name: string) =>
 /** Public names: of the answer of /coverage and the column that it is read from, and of the report of `lyra ingest`. */
 const PUBLIC = ['lacks', 'unfinishedBlocks']
 
-// The folder's names are those of the event log, once there is one.
-const FILES = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.startsWith('src/service/live/'))
+const FILES = globSync('src/**/*.ts', { cwd: ROOT })
 
 test('Words that have meant several things are in no declared name', () => {
   const found = FILES.flatMap((file) =>
@@ -38,4 +38,24 @@ test('Words that have meant several things are in no declared name', () => {
       .map((name) => `${file}: ${name}`),
   )
   assert.deepEqual(found, [])
+})
+
+/** `Name` (file.ts) in a comment: what is named, and the file that is said to declare it. */
+const PLACED = /`(\w+)` \(([\w./-]+\.ts)\)/g
+
+test('Comments that say in which file something is, are right', () => {
+  const texts = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
+  const wrong: string[] = []
+  for (const [file, text] of texts)
+    for (const [placed, name, path] of text.replaceAll(/\n\s*\*\s?/g, ' ').matchAll(PLACED)) {
+      const candidates = [...texts.keys()].filter((other) =>
+        other.endsWith(`/${path!.replace(/^(?:\.\.?\/)+/, '')}`),
+      )
+      const declares = new RegExp(
+        `(?:function\\*?|const|class|type) ${name}\\b|^  (?:async )?${name}\\(`,
+        'm',
+      )
+      if (!candidates.some((other) => declares.test(texts.get(other)!))) wrong.push(`${file}: ${placed}`)
+    }
+  assert.deepEqual(wrong, [])
 })

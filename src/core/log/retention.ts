@@ -13,7 +13,10 @@ type RetentionOptions = {
   disk: LogDisk
   folder: string
   keep: LogRetention
-  /** Whether the setting was given, or a store has read the log: else the log waits for its first service. */
+  /**
+   * Whether the setting was given, or a store has read the log: else the log waits for its first service, unless the disk is nearly
+   * full.
+   */
   mayDelete: boolean
   nowMs: number
 }
@@ -22,7 +25,7 @@ type RetentionOptions = {
  * Deletes the oldest sealed segments that every required reader has read, as long as the newer ones are enough, or the disk
  * is nearly full. Returns their names; none while the readers' folder is not there.
  *
- * @param isDiskFull whether the disk has just refused a write
+ * @param isDiskFull whether the disk has just refused a write: then one segment is deleted, whatever is to be kept
  */
 export function deleteUnneeded(
   { disk, folder, keep, mayDelete, nowMs }: RetentionOptions,

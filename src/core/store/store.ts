@@ -27,6 +27,7 @@ export type Reader = {
   unchangedFreshness?(since: StoreVersion): Freshness | null
   /** Opens one snapshot for any number of pages, on a separate connection. */
   openSnapshot(): Promise<Snapshot>
+  /** Ends its connections. Whatever it is asked afterwards rejects. */
   close(): Promise<void>
   /** The WAL of a store in a file. */
   wal?: StoreWal
@@ -72,14 +73,22 @@ export type Writer = {
   /**
    * The store's coverage; null if it is empty.
    *
-   * @throws {StoreError} if it contains a part of a copy that was interrupted.
+   * @throws {StoreError} if it contains a part of a copy that was interrupted; not on a cluster, where the rows of a batch may be
+   *   there before its coverage.
    */
   coverage(): Promise<Coverage | null>
-  /** Commits blocks and the resulting coverage, in one transaction; on a cluster the rows first. Returns how many rows it has added. */
+  /**
+   * Commits blocks and the resulting coverage, in one transaction; on a cluster the rows first. Returns how many rows it has added.
+   *
+   * @throws {StoreError} if that is impossible: of a database only after it was tried again as long as that may help, so that the
+   *   commit has not happened, or its answer was lost. A batch that is committed again changes nothing.
+   */
   commit(batch: Batch, coverage: Coverage): Promise<GainedRows>
   /**
    * Builds series from committed points: those that are due, or all. Until then readers read the points. Call it after each
    * commit, and with `all` before reporting that the input has been read.
+   *
+   * @throws {StoreError} as {@link Writer.commit}; what is built already stays.
    */
   buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void>
   close(): Promise<void>

@@ -4,7 +4,7 @@ import type { Reader, ReaderOptions, Store } from './store.ts'
 
 /**
  * A reader of a store that cannot be opened yet. Every read tries to open it, one at a time. Until an attempt succeeds, all
- * reads reject with `StoreUnavailableError` (store.ts).
+ * reads reject with `StoreUnavailableError` (errors.ts).
  */
 export function openWaitingReader(store: Store, options: ReaderOptions): Reader {
   let opened: Reader | null = null

@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts'
 export type Route = {
   /** `/api/v2/series/:marketId`: one part may be a parameter, which may be empty. */
   path: string
-  /** Whether it reads no rows, and so answers whatever the rate and the state of the store. */
+  /** Whether its requests do not count for the rate limit, and its errors show no store head. */
   isUnlimited?: true
   /** Whether nothing exists for a path parameter. */
   isMissing?(id: string): boolean

@@ -71,19 +71,22 @@ const store = await findStore(task.store)
 await store.load?.()
 post({ type: 'running' })
 const commits = commitAnnouncer(task.store)
-let read: ReadTotals = { records: 0, leftOut: {} }
-let reported: ReadTotals = read
 
 const onStandby = (isStandby: boolean) => post({ type: 'standby', isStandby })
 
-function reportRead(): void {
-  const leftOut: LeftOutCounts = {}
-  for (const [name, count] of Object.entries(read.leftOut)) {
-    const reason = name as LeftOutReason
-    leftOut[reason] = count - (reported.leftOut[reason] ?? 0)
+/** Tells what was read of named files since it was told last. */
+class ReadProgress {
+  #told: ReadTotals = { records: 0, leftOut: {} }
+
+  tell(total: ReadTotals): void {
+    const leftOut: LeftOutCounts = {}
+    for (const [name, count] of Object.entries(total.leftOut)) {
+      const reason = name as LeftOutReason
+      leftOut[reason] = count - (this.#told.leftOut[reason] ?? 0)
+    }
+    post({ type: 'read', records: total.records - this.#told.records, leftOut })
+    this.#told = total
   }
-  post({ type: 'read', records: read.records - reported.records, leftOut })
-  reported = read
 }
 
 /** Opens the store for writing; with live ingestion, waits for an unreachable store. Null once it is stopped. */
@@ -106,6 +109,8 @@ async function openWriter(): Promise<Writer | null> {
 async function ingestNamedFiles(): Promise<void> {
   const writer = await openWriter()
   if (writer === null) return
+  const progress = new ReadProgress()
+  let read: ReadTotals = { records: 0, leftOut: {} }
   let ended: FromIngestion
   try {
     const input = findEventInput(paths)
@@ -120,12 +125,11 @@ async function ingestNamedFiles(): Promise<void> {
         read = { records, leftOut: Object.fromEntries(leftOut) }
       },
       onCommit: () => {
-        reportRead()
+        progress.tell(read)
         commits.announce()
       },
     })
-    read = report
-    reportRead()
+    progress.tell(report)
     // Missing history is no reason to stop.
     const isOnlyHistory = failure instanceof MissingHistoryError
     if (isOnlyHistory) logger.warn(failure.message)

@@ -73,7 +73,7 @@ export type Question<Checked = unknown> = {
    * @throws {ApiError} 400
    */
   check(values: ParameterValues, pathId: string | null): Checked
-  /** Renders the body; null while the store contains no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
+  /** Renders the body; null while the store contains no block. Rejects with `StoreUnavailableError` (core/store/errors.ts). */
   render(checked: Checked, rendering: Rendering): Promise<RenderedBody | null>
   workload(checked: Checked): Workload
   /** The rows that an answer follows from: it is cached until they change. Null if it is not cached. */

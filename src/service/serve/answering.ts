@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
+import { isLogUrl } from '#core/log/read/url/log-url'
 import { StoreAwayError, StoreOutdatedError } from '#core/store/errors'
 import { findStore } from '#core/store/open-store'
 import type { Reader, Store } from '#core/store/store'
@@ -13,7 +14,7 @@ import { startLongReads } from '../streams/long-reads/start-long-reads.ts'
 import { PROGRAM_VERSION } from '../version.ts'
 import { type App, createApp } from './app.ts'
 import { addDiskMetrics } from './disk-metrics.ts'
-import type { IngestionMessage } from './ingestion.ts'
+import { eventLogsOf, type IngestionMessage } from './ingestion.ts'
 import { addIngestionMetrics } from './ingestion-metrics.ts'
 import { closeServer, listen, STOP_TIMEOUT_MS } from './listen.ts'
 import { ReportedIngestion } from './reported-ingestion.ts'
@@ -144,20 +145,12 @@ async function createGrpc(
   return new GrpcServer({ reader, ingestion, metrics, trustProxy, ...shared })
 }
 
-/** The folders that fill while a service runs, by the label of their metrics: of a SQLite file, and of event logs. */
-function disksOf(
-  { isEmbedded }: Store,
-  { store: name, listen, eventLog, follow }: ServeSettings,
-): Record<string, string> {
-  return {
-    ...(isEmbedded ? { store: dirname(name) } : {}),
-    ...Object.fromEntries(
-      [...(listen === null ? [] : [eventLog]), ...follow].map((folder, index) => [
-        index === 0 ? 'event log' : `event log ${index + 1}`,
-        folder,
-      ]),
-    ),
-  }
+/** The folders that fill while a service runs, by the label of their metrics: of a SQLite file, and of event logs on this machine. */
+function disksOf({ isEmbedded }: Store, settings: ServeSettings): Record<string, string> {
+  const disks: Record<string, string> = isEmbedded ? { store: dirname(settings.store) } : {}
+  for (const [index, log] of eventLogsOf(settings).entries())
+    if (!isLogUrl(log)) disks[index === 0 ? 'event log' : `event log ${index + 1}`] = log
+  return disks
 }
 
 /** Opens the store, or waits for it if it may appear later. */

@@ -128,24 +128,17 @@ function listenFault(error: Error, { host, port }: NonNullable<ServeSettings['li
 /** Bytes of blocks that are forwarded again at most, in case the receiver has lost them, unless a smaller log is kept. */
 const REPEAT_BYTES = 256 * 1024 * 1024
 
+/** The event logs that a service reads, each once, by folder or URL: its own first. The first is log 1 in messages. */
+export function eventLogsOf({ listen, eventLog, follow }: ServeSettings): string[] {
+  return [...new Set([...(listen === null ? [] : [eventLog]), ...follow])]
+}
+
 function liveTaskOf(settings: ServeSettings): LiveTask {
-  const {
-    store,
-    listen,
-    listenFrom,
-    chain,
-    eventLog,
-    eventLogKeep,
-    eventLogMode,
-    follow,
-    reader,
-    buffer,
-    forward,
-  } = settings
+  const { store, listen, listenFrom, chain, eventLogKeep, eventLogMode, reader, buffer, forward } = settings
   const logBytes =
     eventLogKeep !== null && eventLogKeep !== 'all' && 'bytes' in eventLogKeep ? eventLogKeep.bytes : Infinity
   return {
-    logs: [...new Set([...(listen === null ? [] : [eventLog]), ...follow])],
+    logs: eventLogsOf(settings),
     receiver:
       listen === null
         ? null

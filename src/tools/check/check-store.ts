@@ -38,8 +38,8 @@ const SPANS = tableOf('funding_period_spans')
 
 /**
  * Checks a store in one snapshot: the database's own check, keys and their order, values, spans and series against points,
- * auctions against their events, daily sums against payments, rows against the store head and gaps, providers against lists. Changes nothing. Needs memory for the funding periods of
- * one market at a time.
+ * auctions against their events, daily sums against payments, rows against the store head and gaps, providers against lists.
+ * Changes nothing. Needs memory for the funding periods of one market at a time.
  *
  * @throws {StoreError} if there is no store, or its schema is not the program's.
  */

@@ -78,7 +78,7 @@ function withFaultsByReason(live: NonNullable<StateReport['live']>): ReadinessBo
 type CoverageLists = Record<string, unknown>
 
 /**
- * A service's whole coverage, of which `first` is the first part; the others are requested.
+ * A service's whole coverage, of which `answer` has the first part; the others are requested.
  *
  * @throws {ServiceError} for an answer of another shape, and for too many parts.
  */

@@ -17,12 +17,12 @@ const MOST_POINTS = 20_000
 /** Points of one transaction, which then delays other writers no longer than a commit does. */
 const BUILT_TOGETHER = 20_000
 
-/** What readers of a series must read instead of buckets, as its writer knows it. The newest bucket is not counted. */
+/** What readers of a series must read instead of buckets, as its writer knows it. */
 type SeriesState = {
   series: MarketSeries
   /** The first of the shortest buckets that is not built. */
   builtTo: bigint
-  /** Upper bound of the points from `builtTo` on. */
+  /** Upper bound of the points from `builtTo` on; after a build, without the newest bucket. */
   unbuiltPoints: number
   /** Points in the ranges that this writer has marked as stale, plus the cost of reading these ranges, in points. */
   staleCost: number

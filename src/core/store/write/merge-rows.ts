@@ -36,7 +36,7 @@ function isKeyAfter({ columns, keyLength }: Table, row: TableRow, other: TableRo
 }
 
 /**
- * Merges a row into another one with the same key that is written before it: as `onConflict` (schema/tables.ts) does in SQL
+ * Merges a row into another one with the same key that is written before it: as `onConflict` (schema/upsert.ts) does in SQL
  * with the stored row and the written one.
  */
 function mergeTwo(table: Table, stored: TableRow, written: TableRow): TableRow {

@@ -28,8 +28,8 @@ import { Intake, initialIntake } from './intake.ts'
 import { LogShortener } from './log-shortener.ts'
 import { ProtocolUpgrade } from './protocol-upgrade.ts'
 
-/** A segment is followed by another one also at this part of what is to be kept. */
-const SEGMENTS_KEPT = 16
+/** What is to be kept has at least about so many segments: one that is read is deleted soon after it is not needed. */
+const LEAST_SEGMENTS = 16
 
 /** What is kept of the log, although all readers have it, unless a setting says otherwise. */
 const DEFAULT_KEEP: LogRetention = { bytes: 1024 ** 3 }
@@ -308,7 +308,7 @@ function register({ name, repeatBytes }: RegisteredForwarder, eventLog: string):
 
 function segmentBytesOf(keep: LogRetention): number {
   return keep !== 'all' && 'bytes' in keep
-    ? Math.min(SEGMENT_BYTES, keep.bytes / SEGMENTS_KEPT)
+    ? Math.min(SEGMENT_BYTES, keep.bytes / LEAST_SEGMENTS)
     : SEGMENT_BYTES
 }
 
