@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MAX_PAGE_BYTES } from '#core/store/pages/edges'
-import { readLongTexts } from '#core/store/queries/long-texts'
+import { readLongTexts } from '#core/store/queries/contents/long-texts'
 import { TABLES } from '#core/store/schema/tables'
 import { checkStore } from '#tools/check/check-store'
 import { fileOf, markedBlocks } from './fixtures/event-stream.ts'

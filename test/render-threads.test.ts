@@ -7,7 +7,7 @@ import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-poi
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { StoreUnavailableError } from '#core/store/errors'
 import type { PageQuery } from '#core/store/pages/page'
-import { ALL_CONTENTS, readStoreContents } from '#core/store/queries/store-contents'
+import { ALL_CONTENTS, readStoreContents } from '#core/store/queries/contents/store-contents'
 import { LoneClient } from '#service/answers/lone-client'
 import { startRenderThreads } from '#service/answers/render-threads'
 import { type Renderer, rendererOf } from '#service/answers/renderer'

@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor } from '#core/resources/cursor'
 import { decodeMarketCursor, encodeMarketCursor } from '#core/resources/market-cursor'
 import { cursorsOf } from '#core/store/pages/edges'
 import type { LineCursors, Lines } from '#core/store/pages/page'
-import { readNextMarket } from '#core/store/queries/next-market'
+import { readNextMarket } from '#core/store/queries/contents/next-market'
 import type { Snapshot } from '#core/store/store'
 
 /** Rows read at a time: few enough that other work waits for milliseconds only. */

@@ -1,6 +1,6 @@
 import { singleFlight } from '#core/concurrency/single-flight'
+import { readLastTimes } from '#core/store/queries/contents/last-times'
 import { readMissingBlocks, readStoreHead } from '#core/store/queries/coverage'
-import { readLastTimes } from '#core/store/queries/last-times'
 import type { Reader } from '#core/store/store'
 import type { Metrics } from '../metrics.ts'
 

@@ -1,6 +1,10 @@
 import { type Coverage, type GapText, gapText, type ImportedText, importedText } from '#core/domain/coverage'
 import { byFrom, type HeightRange, type InText, inText, without } from '#core/domain/height-ranges'
-import { ALL_CONTENTS, type ContentsQuery, type StoreContents } from '#core/store/queries/store-contents'
+import {
+  ALL_CONTENTS,
+  type ContentsQuery,
+  type StoreContents,
+} from '#core/store/queries/contents/store-contents'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
 export const COVERAGE_PATH = '/api/v2/coverage'

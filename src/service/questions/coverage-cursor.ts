@@ -1,5 +1,5 @@
 import { MAX_INT64 } from '#core/domain/integers'
-import type { ContentsQuery } from '#core/store/queries/store-contents'
+import type { ContentsQuery } from '#core/store/queries/contents/store-contents'
 
 /** Start of the rest of the coverage. */
 type CoverageRest = Pick<ContentsQuery, 'fromHeight' | 'afterMarket'>

@@ -1,6 +1,6 @@
 import type { CoverageForm } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
-import { type ContentsQuery, readStoreContents } from '#core/store/queries/store-contents'
+import { type ContentsQuery, readStoreContents } from '#core/store/queries/contents/store-contents'
 import { invalidPagination } from '../http/errors.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'

@@ -4,8 +4,8 @@ import {
   type FundingLeadersQuery,
   LEADER_ORDERS,
   readFundingLeaders,
-} from '#core/store/queries/funding-leaders'
-import { MAX_SUMMED_ROWS } from '#core/store/queries/funding-sums'
+} from '#core/store/queries/payments/funding-leaders'
+import { MAX_SUMMED_ROWS } from '#core/store/queries/payments/funding-sums'
 import { invalidParameter } from '../http/errors.ts'
 import { SUM_SCHEMAS } from './funding-sums.ts'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'

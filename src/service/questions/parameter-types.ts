@@ -4,7 +4,7 @@ import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/do
 import { INTERVALS } from '#core/domain/intervals'
 import { DAY, readTime } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { LEADER_ORDERS } from '#core/store/queries/funding-leaders'
+import { LEADER_ORDERS } from '#core/store/queries/payments/funding-leaders'
 import { EXPORT_TYPES, TIMES_FORMS } from '../formats/export-bytes.ts'
 
 /** Rows of a page: maximum and default. */

@@ -8,7 +8,7 @@ import {
   type PartyStatement,
   type PartyStatementQuery,
   readPartyStatement,
-} from '#core/store/queries/party-statement'
+} from '#core/store/queries/payments/party-statement'
 import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'
 import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.ts'

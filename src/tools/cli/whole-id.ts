@@ -1,6 +1,6 @@
 import { ASSET_ID, ID_PREFIX, MARKET_ID, PARTY_ID } from '#core/domain/ids'
 import { StoreError } from '#core/store/errors'
-import { findIds, type IdKind } from '#core/store/queries/ids'
+import { findIds, type IdKind } from '#core/store/queries/contents/ids'
 import { readStore } from '#core/store/read-store'
 import type { Store } from '#core/store/store'
 import { InvalidSettingError } from './options.ts'

@@ -1,5 +1,5 @@
 import type { StoreFacts } from '#core/store/inspection'
-import { readStoreContents } from '#core/store/queries/store-contents'
+import { readStoreContents } from '#core/store/queries/contents/store-contents'
 import { readStore } from '#core/store/read-store'
 import type { StoreAdmin } from '#core/store/store'
 import type { StateReport } from '#service/health/readiness'

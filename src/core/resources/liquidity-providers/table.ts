@@ -32,7 +32,7 @@ export const providerListTable = defineTable({
 /**
  * Fee share and SLA are the JSON that answers contain. A row has two positions: first that of the list with its figures,
  * last its own position in the stream. A provision that makes the party visible again moves the latter too
- * (store/write/write-providers.ts).
+ * (store/write/providers/write-providers.ts).
  */
 export const providerTable = defineTable({
   name: 'liquidity_providers',

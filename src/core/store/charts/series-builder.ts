@@ -1,7 +1,7 @@
 import { MAX_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
 import { builtSeriesTable } from '../../resources/funding-period-data-points/table.ts'
-import { readMarketNumbers } from '../queries/ids.ts'
+import { readMarketNumbers } from '../queries/contents/ids.ts'
 import type { MarketSeries } from '../queries/series/counted-points.ts'
 import type { Query } from '../queries-protocol.ts'
 import { asMutation, type Mutation, runTogether } from '../queries-protocol.ts'

@@ -1,5 +1,5 @@
 import { count } from '../../domain/words.ts'
-import { readMarketNumbers } from '../queries/ids.ts'
+import { readMarketNumbers } from '../queries/contents/ids.ts'
 import { SOURCE_NUMBERS } from '../queries/series/counted-points.ts'
 import { asMutation, type Mutation } from '../queries-protocol.ts'
 import { buildToLastPoint } from './build-series.ts'

@@ -10,10 +10,10 @@ import type { SeriesBuilder } from '../charts/series-builder.ts'
 import type { Mutation } from '../queries-protocol.ts'
 import { TABLES, tableOf } from '../schema/tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
+import { writeProviders } from './providers/write-providers.ts'
 import { changedAuctions, writeAuctions } from './write-auctions.ts'
 import { changedPayments, type PaymentRow, writeDailySums } from './write-daily-sums.ts'
 import { writePoints } from './write-points.ts'
-import { writeProviders } from './write-providers.ts'
 
 /** Number of rows written at once, if they are created only then. */
 const MAX_STEP_ROWS = 10_000

@@ -10,8 +10,8 @@ import {
   fundingPaymentTable,
   paymentSpanTable,
 } from '../../resources/funding-payments/table.ts'
-import { type MarketDay, readDaysOf, readParts, readSumRows } from '../queries/daily-sums.ts'
-import { readStoredDays } from '../queries/funding-sums.ts'
+import { type MarketDay, readDaysOf, readParts, readSumRows } from '../queries/payments/daily-sums.ts'
+import { readStoredDays } from '../queries/payments/funding-sums.ts'
 import { asMutation, type Mutation, readEach } from '../queries-protocol.ts'
 import { READ_MARKET_IDS, textOf } from '../statements.ts'
 

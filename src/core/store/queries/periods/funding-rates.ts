@@ -5,8 +5,8 @@ import { indexAt } from '../../../domain/series.ts'
 import type { StoreVersion } from '../../changes.ts'
 import type { PageQuery, StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
+import { type MarketPage, readMarketPage } from '../contents/market-pages.ts'
 import { readFreshness } from '../freshness.ts'
-import { type MarketPage, readMarketPage } from '../market-pages.ts'
 import { EndedPeriods } from './ended-periods.ts'
 
 /** A request for the funding rates of a page of markets. */

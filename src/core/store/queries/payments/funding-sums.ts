@@ -1,4 +1,4 @@
-import type { Coverage, Since } from '../../domain/coverage.ts'
+import type { Coverage, Since } from '../../../domain/coverage.ts'
 import {
   add,
   type Decimal,
@@ -7,21 +7,21 @@ import {
   subtract,
   textOfDecimal,
   ZERO,
-} from '../../domain/decimal.ts'
-import type { HeightRange } from '../../domain/height-ranges.ts'
-import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
-import { type Missing, missingOf } from '../../domain/missing.ts'
-import { indexAt } from '../../domain/series.ts'
-import { DAY } from '../../domain/time.ts'
-import type { Row } from '../../model/resource.ts'
-import { fundingPayments } from '../../resources/funding-payments/description.ts'
-import type { StoreVersion } from '../changes.ts'
-import type { StoreHead } from '../pages/page.ts'
-import type { Query } from '../queries-protocol.ts'
-import { textOf } from '../statements.ts'
-import { readFilledStore } from './freshness.ts'
+} from '../../../domain/decimal.ts'
+import type { HeightRange } from '../../../domain/height-ranges.ts'
+import { greatest, least, MAX_INT64, MIN_INT64 } from '../../../domain/integers.ts'
+import { type Missing, missingOf } from '../../../domain/missing.ts'
+import { indexAt } from '../../../domain/series.ts'
+import { DAY } from '../../../domain/time.ts'
+import type { Row } from '../../../model/resource.ts'
+import { fundingPayments } from '../../../resources/funding-payments/description.ts'
+import type { StoreVersion } from '../../changes.ts'
+import type { StoreHead } from '../../pages/page.ts'
+import type { Query } from '../../queries-protocol.ts'
+import { textOf } from '../../statements.ts'
+import { readPrunedBefore } from '../contents/store-contents.ts'
+import { readFilledStore } from '../freshness.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
-import { readPrunedBefore } from './store-contents.ts'
 
 /*
  * Payments are added up from the sums of whole days, as far as these are stored, and from the payments of the rest: parts of

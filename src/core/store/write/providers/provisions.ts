@@ -1,9 +1,9 @@
-import { type EventPosition, hasBlock } from '../../domain/event-position.ts'
-import type { Row } from '../../model/resource.ts'
-import type { RowOf } from '../../model/table.ts'
-import { LIVE_STATUSES, type provisionTable } from '../../resources/liquidity-providers/table.ts'
-import { positionOf } from '../queries/unseen/positioned-rows.ts'
-import type { Mutation } from '../queries-protocol.ts'
+import { type EventPosition, hasBlock } from '../../../domain/event-position.ts'
+import type { Row } from '../../../model/resource.ts'
+import type { RowOf } from '../../../model/table.ts'
+import { LIVE_STATUSES, type provisionTable } from '../../../resources/liquidity-providers/table.ts'
+import { positionOf } from '../../queries/unseen/positioned-rows.ts'
+import type { Mutation } from '../../queries-protocol.ts'
 import { latest, type Party, partyOf } from './provider-moves.ts'
 
 /** A liquidity provision as of its latest event. */

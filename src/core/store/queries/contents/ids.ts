@@ -1,7 +1,7 @@
-import type { FilterName } from '../../model/filters.ts'
-import { RESOURCES } from '../../resources/resources.ts'
-import type { Query } from '../queries-protocol.ts'
-import { FIND_MARKET, READ_MARKET_IDS } from '../statements.ts'
+import type { FilterName } from '../../../model/filters.ts'
+import { RESOURCES } from '../../../resources/resources.ts'
+import type { Query } from '../../queries-protocol.ts'
+import { FIND_MARKET, READ_MARKET_IDS } from '../../statements.ts'
 
 export type IdKind = 'market' | 'asset' | 'party'
 

@@ -1,9 +1,9 @@
-import type { Coverage } from '../../domain/coverage.ts'
-import { least, MAX_INT64 } from '../../domain/integers.ts'
-import type { Row } from '../../model/resource.ts'
-import type { Query, Statement } from '../queries-protocol.ts'
-import { textOf } from '../statements.ts'
-import { coverageOf, GAP_COLUMNS, READ_SINCE, READ_STREAM } from './coverage.ts'
+import type { Coverage } from '../../../domain/coverage.ts'
+import { least, MAX_INT64 } from '../../../domain/integers.ts'
+import type { Row } from '../../../model/resource.ts'
+import type { Query, Statement } from '../../queries-protocol.ts'
+import { textOf } from '../../statements.ts'
+import { coverageOf, GAP_COLUMNS, READ_SINCE, READ_STREAM } from '../coverage.ts'
 import { countResources, type RequestedMarkets, type ResourceCounts } from './resource-counts.ts'
 
 /** The requested part of a store's counts: gaps by height and rows by market, each from a start on. */

@@ -1,9 +1,9 @@
-import { compareDecimals } from '../../domain/decimal.ts'
-import { NETWORK } from '../../domain/ids.ts'
-import type { Missing } from '../../domain/missing.ts'
-import type { StoreVersion } from '../changes.ts'
-import type { StoreHead } from '../pages/page.ts'
-import type { Query } from '../queries-protocol.ts'
+import { compareDecimals } from '../../../domain/decimal.ts'
+import { NETWORK } from '../../../domain/ids.ts'
+import type { Missing } from '../../../domain/missing.ts'
+import type { StoreVersion } from '../../changes.ts'
+import type { StoreHead } from '../../pages/page.ts'
+import type { Query } from '../../queries-protocol.ts'
 import {
   FundingSum,
   type FundingSums,

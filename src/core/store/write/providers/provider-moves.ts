@@ -1,5 +1,5 @@
-import { type EventPosition, isBefore } from '../../domain/event-position.ts'
-import type { Cell } from '../../model/columns.ts'
+import { type EventPosition, isBefore } from '../../../domain/event-position.ts'
+import type { Cell } from '../../../model/columns.ts'
 
 /** A party of a market. `key` is its key in maps. */
 export type Party = { marketId: string; partyId: string; key: string }

@@ -1,5 +1,5 @@
-import type { Resource } from '../../model/resource.ts'
-import type { Query } from '../queries-protocol.ts'
+import type { Resource } from '../../../model/resource.ts'
+import type { Query } from '../../queries-protocol.ts'
 
 /**
  * The table whose rows name the markets of a resource. Data points have numbers of markets, so it is the table of numbers.

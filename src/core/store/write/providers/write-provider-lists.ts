@@ -1,12 +1,15 @@
-import { type EventPosition, hasBlock, isBefore } from '../../domain/event-position.ts'
-import type { MarketDataSequence } from '../../model/batch.ts'
-import type { Row } from '../../model/resource.ts'
-import type { RowOf } from '../../model/table.ts'
-import { type LiquidityProviderRow, liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
-import { providerListTable, providerTable } from '../../resources/liquidity-providers/table.ts'
-import { haveSameListBytes } from '../../resources/market-data/same-lists.ts'
-import { positionOf } from '../queries/unseen/positioned-rows.ts'
-import { type Mutation, readEach } from '../queries-protocol.ts'
+import { type EventPosition, hasBlock, isBefore } from '../../../domain/event-position.ts'
+import type { MarketDataSequence } from '../../../model/batch.ts'
+import type { Row } from '../../../model/resource.ts'
+import type { RowOf } from '../../../model/table.ts'
+import {
+  type LiquidityProviderRow,
+  liquidityProviderRows,
+} from '../../../resources/liquidity-providers/rows.ts'
+import { providerListTable, providerTable } from '../../../resources/liquidity-providers/table.ts'
+import { haveSameListBytes } from '../../../resources/market-data/same-lists.ts'
+import { positionOf } from '../../queries/unseen/positioned-rows.ts'
+import { type Mutation, readEach } from '../../queries-protocol.ts'
 import { latest, type ProviderMoves, partyOf } from './provider-moves.ts'
 
 /** The data of each market in a commit, which contain its lists of providers, by market id. */

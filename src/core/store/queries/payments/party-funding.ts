@@ -1,8 +1,8 @@
-import { type CalendarSpan, startOfSpan } from '../../domain/calendar.ts'
-import type { Missing } from '../../domain/missing.ts'
-import type { StoreVersion } from '../changes.ts'
-import type { StoreHead } from '../pages/page.ts'
-import type { Query } from '../queries-protocol.ts'
+import { type CalendarSpan, startOfSpan } from '../../../domain/calendar.ts'
+import type { Missing } from '../../../domain/missing.ts'
+import type { StoreVersion } from '../../changes.ts'
+import type { StoreHead } from '../../pages/page.ts'
+import type { Query } from '../../queries-protocol.ts'
 import {
   FundingSum,
   type FundingSums,

@@ -1,6 +1,6 @@
-import type { Row } from '../../model/resource.ts'
-import type { PageQuery } from '../pages/page.ts'
-import type { Query } from '../queries-protocol.ts'
+import type { Row } from '../../../model/resource.ts'
+import type { PageQuery } from '../../pages/page.ts'
+import type { Query } from '../../queries-protocol.ts'
 
 /** The markets of a page, in the direction of reading. */
 export type MarketPage = { ids: string[]; more: boolean; hasRowsAtOrBefore: boolean }

@@ -1,6 +1,6 @@
-import type { Query } from '../queries-protocol.ts'
-import type { NamedColumn, Table, TextCell } from '../schema/tables.ts'
-import { textOf } from '../statements.ts'
+import type { Query } from '../../queries-protocol.ts'
+import type { NamedColumn, Table, TextCell } from '../../schema/tables.ts'
+import { textOf } from '../../statements.ts'
 
 /** A text that is longer than any that an event can contain. */
 type LongText = {

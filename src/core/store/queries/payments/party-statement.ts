@@ -1,24 +1,24 @@
-import type { Coverage } from '../../domain/coverage.ts'
-import { type Decimal, parseDecimal } from '../../domain/decimal.ts'
-import { isWithin } from '../../domain/height-ranges.ts'
-import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
-import { type Missing, missingOf } from '../../domain/missing.ts'
+import type { Coverage } from '../../../domain/coverage.ts'
+import { type Decimal, parseDecimal } from '../../../domain/decimal.ts'
+import { isWithin } from '../../../domain/height-ranges.ts'
+import { MAX_INT64, MIN_INT64 } from '../../../domain/integers.ts'
+import { type Missing, missingOf } from '../../../domain/missing.ts'
 import {
   type FeesEntry,
   type PaymentEntry,
   type StatementMarket,
   type StatementRow,
   StatementRows,
-} from '../../domain/statement.ts'
-import type { Row } from '../../model/resource.ts'
-import { fundingPayments } from '../../resources/funding-payments/description.ts'
-import { liquidityProviderHistory } from '../../resources/liquidity-provider-history/description.ts'
-import type { StoreVersion } from '../changes.ts'
-import type { StoreHead } from '../pages/page.ts'
-import { fromClause } from '../pages/scan-sql.ts'
-import type { Query } from '../queries-protocol.ts'
-import { textOf } from '../statements.ts'
-import { readFilledStore } from './freshness.ts'
+} from '../../../domain/statement.ts'
+import type { Row } from '../../../model/resource.ts'
+import { fundingPayments } from '../../../resources/funding-payments/description.ts'
+import { liquidityProviderHistory } from '../../../resources/liquidity-provider-history/description.ts'
+import type { StoreVersion } from '../../changes.ts'
+import type { StoreHead } from '../../pages/page.ts'
+import { fromClause } from '../../pages/scan-sql.ts'
+import type { Query } from '../../queries-protocol.ts'
+import { textOf } from '../../statements.ts'
+import { readFilledStore } from '../freshness.ts'
 import { type PaymentRange, readUnprunedSince } from './funding-sums.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
 

@@ -1,5 +1,5 @@
-import type { KeyValue, Row } from '../../model/resource.ts'
-import type { Query } from '../queries-protocol.ts'
+import type { KeyValue, Row } from '../../../model/resource.ts'
+import type { Query } from '../../queries-protocol.ts'
 
 /** So many rows are read at once: a statement of a {@link KeysetScan} has this limit. */
 export const ROWS_AT_ONCE = 5_000

@@ -1,9 +1,9 @@
-import { hasBlock, isBefore } from '../../domain/event-position.ts'
-import type { RowOf } from '../../model/table.ts'
-import { provisionTable } from '../../resources/liquidity-providers/table.ts'
-import { readStoreHead } from '../queries/coverage.ts'
-import { positionOf } from '../queries/unseen/positioned-rows.ts'
-import { asMutation, type Mutation, readEach } from '../queries-protocol.ts'
+import { hasBlock, isBefore } from '../../../domain/event-position.ts'
+import type { RowOf } from '../../../model/table.ts'
+import { provisionTable } from '../../../resources/liquidity-providers/table.ts'
+import { readStoreHead } from '../../queries/coverage.ts'
+import { positionOf } from '../../queries/unseen/positioned-rows.ts'
+import { asMutation, type Mutation, readEach } from '../../queries-protocol.ts'
 import { latest, ProviderMoves, partyOf } from './provider-moves.ts'
 import {
   type Provision,

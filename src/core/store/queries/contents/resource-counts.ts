@@ -1,8 +1,8 @@
-import type { Resource, Row } from '../../model/resource.ts'
-import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
-import { RESOURCES } from '../../resources/resources.ts'
-import { fromClause } from '../pages/scan-sql.ts'
-import type { Query, Statement } from '../queries-protocol.ts'
+import type { Resource, Row } from '../../../model/resource.ts'
+import { liquidityProviders } from '../../../resources/liquidity-providers/description.ts'
+import { RESOURCES } from '../../../resources/resources.ts'
+import { fromClause } from '../../pages/scan-sql.ts'
+import type { Query, Statement } from '../../queries-protocol.ts'
 
 /** The number of a market's rows, and the times of the first and the last one. */
 type MarketCount = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
