@@ -1,5 +1,11 @@
 import type { EventPosition } from '#core/domain/event-position'
 
+/*
+ * Two kinds of reasons make a value unknown. A `doubt`: there is a value to compare with, but inputs of it may be missing, so that
+ * a difference proves nothing; if both agree, they agree. What was `lost`: the beginning of the period was not seen, so that there
+ * is nothing to compare with.
+ */
+
 /** Why a TWAP is unknown. */
 export type UnknownReason =
   | 'events missing'

@@ -47,6 +47,24 @@ type JudgedPeriod = {
   verdicts: PeriodVerdict | null
 }
 
+/** A single TWAP to be judged: of a point, or of one source of an event that begins or ends a period. */
+type JudgedTwap = {
+  kind: TwapKind
+  seq: bigint
+  source: 1 | 2
+  /** Of the point, or of the beginning or end of the period, Unix nanoseconds. */
+  timestamp: bigint
+  position: EventPosition
+  /** Null if there is nothing to compare with. */
+  verdict: TwapVerdict | null
+  /** Why it is wrong, if it is. */
+  cause: string
+  /** Whether an auction would change it; true by default. */
+  dependsOnAuctions?: boolean
+  /** Whether the period ends before its last point; false by default. */
+  isDatedBack?: boolean
+}
+
 const DIFFERENCE_CAUSES = {
   refused: 'the core sends no such point: it refuses one with that time here (docs/twap.md, incoming points)',
   ownPrice: "the first point of a source is sent with its own price; this one's TWAP or price was changed",
@@ -161,24 +179,7 @@ export class TwapJudge {
   }
 
   #judge(
-    {
-      cause,
-      source,
-      verdict,
-      dependsOnAuctions = true,
-      isDatedBack = false,
-      ...judged
-    }: {
-      kind: TwapKind
-      seq: bigint
-      source: 1 | 2
-      timestamp: bigint
-      position: EventPosition
-      verdict: TwapVerdict | null
-      cause: string
-      dependsOnAuctions?: boolean
-      isDatedBack?: boolean
-    },
+    { cause, source, verdict, dependsOnAuctions = true, isDatedBack = false, ...judged }: JudgedTwap,
     { doubts, knowsAuctions, lost }: MarketKnowledge,
   ): void {
     const dependsOnMarketData = isDatedBack && this.#method === 'running-sum' && !this.#knowsMarketData
