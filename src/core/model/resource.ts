@@ -24,7 +24,16 @@ export { compareResourceKeys } from './row.ts'
 /** A column of a row, and the way in which its values are read. */
 export type RowColumn = { name: string; type: RowType }
 
-/** Storage of a resource's rows, in SQL for both databases. */
+/**
+ * Storage of a resource's rows, in SQL for both databases. Most rows are those of one table. What says that more tables take part:
+ *
+ * | a row | said by | for example |
+ * |---|---|---|
+ * | has columns of several tables | `from`, a select, whose `Positions` give the latest of their events; `fromInGaps` follows from it | `epochs`: its beginning, and its end |
+ * | is there only as long as other rows say so | `condition`, and `shownBy`: the tables it reads, whose writer moves the row's position | `liquidityProviders`: a live provision |
+ * | was calculated from several events when it was written | `fromInGaps`, written by hand: only the resource knows which events | `auctions`: the events of an interval |
+ * | changes with tables that it does not read itself | `derivedFrom`: their commits are looked at for changes | `marketSummaries`: market data |
+ */
 type Storage = {
   /** The table with the rows (store/schema/tables.ts), or the alias of {@link Storage.from}. */
   table: string
