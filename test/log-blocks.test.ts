@@ -234,6 +234,33 @@ describe('blocks of a log', () => {
     assert.equal(reader.segments.find(17n)!.last, 20n)
   })
 
+  test('that a segment does not have although it has grown and been sealed are known at its end', async (t) => {
+    const folder = temporaryFolder(t)
+    const open = join(folder, segmentName({ kind: 'open', number: 1, first: 1n }))
+    const head = { version: 1, chain: 'core-scenarios', number: 1, first: '1', time: null }
+    const bytes = frame(blocks.slice(0, 5).flat(), 0n)
+    writeFileSync(open, bytes)
+    writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, last: '5', bytes: bytes.length }))
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
+    t.after(() => reader.close())
+    const heights: number[] = []
+    const reading = new LogBlocks(
+      reader,
+      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
+      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
+    )
+    while (await reading.readPiece());
+    rmSync(open)
+    writeFileSync(join(folder, '0000000001-1-20.bevt'), frame(blocks.slice(0, 12).flat(), 0n))
+    const next = { ...head, number: 2, first: null, last: null, bytes: 0 }
+    writeFileSync(join(folder, 'head.json'), JSON.stringify(next))
+    reader.refresh()
+    assert.equal(reader.segments.find(20n)!.last, 20n)
+    assert.equal(await reading.readPiece(), true)
+    assert.equal(heights.at(-1), 12)
+    for (const missing of [13n, 20n]) assert.equal(reader.segments.find(missing), null)
+  })
+
   const SECOND = '0000000002-21-40.bevt'
   /** A record of a block, by its event's number in the block. */
   const recordIn = (bytes: Buffer, block: number, number: number) =>

@@ -112,7 +112,7 @@ export class LogBlocks {
       const reading = await this.#cursor.read(needed)
       if (reading === null) return false
       const following = reading.frames.handOn()
-      if (following === 'nothing') this.#leaveIfMissing(reading.segment, reading.segment.last + 1n)
+      if (following === 'nothing') this.#leaveIfMissing(reading.segment)
       this.#readAgain = null
     } catch (error) {
       const { reading } = this.#cursor
@@ -206,11 +206,14 @@ export class LogBlocks {
    *
    * @throws {LeaveSegment}
    *
-   * @param next the block that has begun, or the one after the segment's last one
+   * @param begun the block that has begun; undefined at the end of the segment
    */
-  #leaveIfMissing(segment: LogSegment, next: bigint): void {
+  #leaveIfMissing(segment: LogSegment, begun?: bigint): void {
     const from = this.#nextAfterHandedOn()
-    if (from === null || from >= next || from > segment.last) return
+    // It may have grown since reading began.
+    const { last } = segment.log.current(segment) ?? segment
+    const next = begun ?? last + 1n
+    if (from === null || from >= next || from > last) return
     this.#leaveWithout(segment, { from, to: next - 1n, reason: notWhole(segment) })
   }
 
