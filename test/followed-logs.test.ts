@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { readReader } from '#core/log/files/reader-files'
 import type { ForwardState } from '#service/live/forward/forward-state'
 import { Forwarder } from '#service/live/forward/forwarder'
 import { assertSays } from './fixtures/assert-says.ts'
-import { markedBlocks } from './fixtures/event-stream.ts'
+import { fileOf, markedBlocks } from './fixtures/event-stream.ts'
 import { follow } from './fixtures/follow-logs.ts'
 import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
-import { keptLog } from './fixtures/service.ts'
+import { ingestWhole, keptLog } from './fixtures/service.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 import { writeBlocks, writeMade, writeReceiver } from './fixtures/written-log.ts'
@@ -45,6 +48,21 @@ describe('A service that follows two logs', () => {
     writeReceiver(two!, 60, last)
     await until(() => service.state().failures.length === 0, 'the end of the fault')
     assert.deepEqual([service.state().queueSeconds, service.state().upgrade], [undefined, null])
+  })
+
+  test('follows what others write to its store although its log has events of another chain', async (t) => {
+    const [log] = foldersOf(t, 'log')
+    await writeBlocks(log!, [1, 20])
+    const service = await follow(t, [log!], 'other-chain')
+    await until(() => service.state()?.failures.length === 1, 'a refusal')
+    const noted = () => readReader(NODE_DISK, log!, 'store')?.height ?? null
+    assert.equal(noted(), null)
+    const others = markedBlocks(1, 30).map((block) => ({ ...block, chain: 'other-chain' }))
+    const file = join(temporaryFolder(t), 'others.bevt')
+    writeFileSync(file, fileOf(...others))
+    await ingestWhole(service.store, file)
+    await until(() => noted() === 30n, 'the height of the store in the log')
+    assert.equal(service.state().failures.length, 1)
   })
 
   test('refuses logs of two chains, also if one of them gets its chain later', async (t) => {

@@ -1,5 +1,4 @@
 // The way from event logs to the store: when this process is its writer, and what it commits.
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { GapError } from '#core/blocks/block'
@@ -66,7 +65,7 @@ class NoChainError extends StoreError {
  * | waits for the writer's lock | it is the writer |
  * | commits | nothing was left to do for a while; then it waits for a block again |
  * | after a gap: waits, without the lock | the block is there, also in the store, or an operator has accepted the gap |
- * | after another fault of the events: waits | the end of the process |
+ * | after another fault of the events: waits, and follows what other processes write to the store | the end of the process |
  * | after a fault of the store or a log: waits a second, without the lock | then it tries again |
  */
 export class LogCommitter {
@@ -143,8 +142,8 @@ export class LogCommitter {
   async #waitAfter(error: unknown): Promise<void> {
     const { signal } = this.#options
     if (error instanceof GapError) await this.#untilClosed(error)
-    // Waiting cannot repair the events.
-    else if (error instanceof EventStreamError) await once(signal, 'abort')
+    // Waiting cannot repair the events; another process may have others of the store.
+    else if (error instanceof EventStreamError) await this.#followOther(signal)
     else if (error instanceof StoreError) await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
     else throw error
   }
