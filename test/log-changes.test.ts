@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { NODE_DISK } from '#core/log/files/log-disk'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder-source'
-import { FollowedLog } from '#core/log/read/followed-log'
+import { FollowedLog, isSameSegment } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/commit/log-blocks'
 import { eventsOf, marked, markedBlocks } from './fixtures/event-stream.ts'
@@ -169,6 +169,25 @@ describe('A log that is followed', () => {
     await writeBlocks(folder, [1, 30])
     reader.refresh()
     assert.equal(reader.segments.find(7n)?.first, 1n)
+  })
+
+  test('whose head is damaged says so, and is the same log once the head is whole again', async (t) => {
+    const folder = folderOf(t)
+    await writeBlocks(folder, [1, 20])
+    const log = followedIn(folder)
+    log.refresh()
+    const before = log.segments[0]!
+    const path = join(folder, 'head.json')
+    const head = readFileSync(path)
+    for (const damaged of ['', '{"version":1', '{"version":1,"number":"one"}', '[]', '\0\0\0']) {
+      writeFileSync(path, damaged)
+      log.refresh()
+      assert.deepEqual([log.head, log.fault], [null, 'its head.json is damaged'], damaged)
+      writeFileSync(path, head)
+      log.refresh()
+      assert.equal(log.fault, null)
+      assert.ok(isSameSegment(log.segments[0]!, before))
+    }
   })
 
   test('tells of changes at once, also if its folder is made after it was first looked at, and if it is made anew', async (t) => {

@@ -43,10 +43,11 @@ export function readHead(disk: LogDisk, folder: string): LogHead | null {
   return text === null ? null : parseHead(text, folder)
 }
 
-/** Whether a log has a head that this user may not read, or the disk does not give. */
-export function isHeadUnreadable(disk: LogDisk, folder: string): boolean {
+/** Why a log without a readable head has one all the same, for operators; null if there is none. */
+export function describeHeadFault(disk: LogDisk, folder: string): string | null {
   const path = `${folder}/${HEAD_NAME}`
-  return disk.readText(path) === null && disk.stat(path) !== null
+  if (disk.stat(path) === null) return null
+  return disk.readText(path) === null ? `its ${HEAD_NAME} may not be read` : `its ${HEAD_NAME} is damaged`
 }
 
 const isHead = isObject({

@@ -1,5 +1,5 @@
 import { type LogDisk, NODE_DISK } from '../files/log-disk.ts'
-import { HEAD_NAME, isHeadUnreadable, type LogHead, readHead } from '../files/log-head.ts'
+import { describeHeadFault, type LogHead, readHead } from '../files/log-head.ts'
 import { type ReceiverFile, readReceiverFile } from '../files/receiver-file.ts'
 import { presentSegments, segmentName } from '../files/segment-name.ts'
 import { FolderWatch } from './folder-watch.ts'
@@ -68,8 +68,7 @@ export class FolderSource implements LogSource {
     const { head, files } = this.#contents
     try {
       const listed = this.#filesIn(this.#disk.list(this.name))
-      const fault =
-        head === null && isHeadUnreadable(this.#disk, this.name) ? `its ${HEAD_NAME} may not be read` : null
+      const fault = head === null ? describeHeadFault(this.#disk, this.name) : null
       this.#contents = { head, files: listed, fault }
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
