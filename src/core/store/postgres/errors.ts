@@ -1,6 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreAwayError, StoreDamagedError, StoreError, StoreRefusedError } from '../errors.ts'
 
+/*
+ * Who tries again after an error, and for how long:
+ *
+ * | what | after | tries again |
+ * |---|---|---|
+ * | reads (connection/read-connections.ts) | a connection that was cut ({@link isConnectionCut}) | 10 times within a second, on others; a client waits |
+ * | | another lost connection, such as a timeout ({@link isConnectionLost}) | once: a server that hangs is not waited for again |
+ * | the writer (writer.ts) | whatever may pass ({@link isPassing}) | until it is stopped: nothing may be left out |
+ * | upkeep (upkeep.ts) | the same, and a lock that was not granted | 20 times, for 5 s |
+ * | opening a writer, and migration ({@link withFreshConnections}) | a lost connection to a server that is there | 5 times, for 1 s: somebody looks on |
+ */
+
 /** Attempts on new connections, and the waits between them. */
 const CONNECT_ATTEMPTS = 5
 const CONNECT_RETRY_MS = 200
