@@ -73,8 +73,7 @@ export type Writer = {
   /**
    * The store's coverage; null if it is empty.
    *
-   * @throws {StoreError} if it contains a part of a copy that was interrupted; not on a cluster, where the rows of a batch may be
-   *   there before its coverage.
+   * @throws {StoreError} if it contains a part of a copy that was interrupted.
    */
   coverage(): Promise<Coverage | null>
   /**

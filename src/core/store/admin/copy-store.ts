@@ -29,7 +29,7 @@ type CopyOptions = {
 /**
  * Copies the state of `from` at the start of the copy into `to`. Rows already in `to` are compared and stay, so an
  * interrupted copy can be resumed. The store head is written last: from the first change until then `to` counts as empty, and
- * nothing else can be written to it (on a cluster, nothing else should be).
+ * nothing else can be written to it.
  *
  * @returns the number of rows and the digest of each table, equal on both sides
  *

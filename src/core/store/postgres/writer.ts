@@ -77,8 +77,8 @@ class PostgresWriter implements Writer {
   }
 
   async coverage(): Promise<Coverage | null> {
-    this.#lastCoverage = await this.#withRetries(async ({ client, isDistributed }) => {
-      if (!isDistributed) await runPostgresQuery(client, refusePartOfCopy(this.#address.name))
+    this.#lastCoverage = await this.#withRetries(async ({ client }) => {
+      await runPostgresQuery(client, refusePartOfCopy(this.#address.name))
       return runPostgresQuery(client, readCoverage())
     })
     return this.#lastCoverage

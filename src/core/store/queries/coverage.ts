@@ -38,7 +38,8 @@ const FIND_ROWS_WITHOUT_HEAD = `
 
 /**
  * Refuses to continue a store that has rows but no store head, as an interrupted copy leaves it: what is calculated from rows
- * may be missing beside them, and would never be written. Not on a cluster, where a commit's rows come before its head.
+ * may be missing beside them, and would never be written. To be asked once a cluster has published the last commit, whose rows come
+ * before its head.
  *
  * @throws {StoreError} for such a store.
  */
