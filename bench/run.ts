@@ -245,7 +245,19 @@ async function benchLive(add: Add): Promise<void> {
 }
 
 async function benchGrpc(add: Add): Promise<void> {
-  add(...(await measureGrpc(await largeStore(POINTS), LARGE_MARKET)))
+  const points = await largeStore(POINTS)
+  const lists = await largeLists()
+  await keepInMemory(points)
+  await keepInMemory(lists.store)
+  const target = (first: number) =>
+    `/api/v2/funding-periods/data-points/${LARGE_MARKET}?pagination.first=${first}`
+  const ofLists = coldLists(lists.targets).filter(({ name }) => name.startsWith('100 '))
+  add(
+    ...(await measureGrpc([
+      { store: points, hot: [target(1), target(100)], cold: coldPoints(pageTargets(POINTS)) },
+      { store: lists.store, hot: [], cold: ofLists },
+    ])),
+  )
 }
 
 async function benchExplorer(add: Add): Promise<void> {

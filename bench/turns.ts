@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type Figure, figure, median } from './figures.ts'
 import { WORK } from './files.ts'
 import { LARGE_MARKET, largeStore, largeStoreTimes } from './large-store.ts'
-import { measureLoad } from './load.ts'
+import { type LoadResult, measureLoad } from './load.ts'
 import { type ServerProcess, serveStore, startServer } from './processes.ts'
 import { pageTargets, WARM_UP_SECONDS } from './table-of-pages.ts'
 
@@ -17,8 +17,13 @@ const PLAIN_SERVER = join(import.meta.dirname, 'plain-server.ts')
 /** What a server gives over some connections: processor time of a request in microseconds, and requests a second. */
 type Measured = { micros: number; rate: number }
 
-/** Requests to a server, which may be several processes. */
-type Load = { server: Pick<ServerProcess, 'base' | 'processorSeconds'>; nextTarget: () => string }
+/** Requests to a server, which may be several processes: pages over HTTP, or what a function of its own asks. */
+type Load = { server: Pick<ServerProcess, 'base' | 'processorSeconds'> } & (
+  | { nextTarget: () => string }
+  | { measure(options: { connections: number; seconds: number }): Promise<Answered> }
+)
+
+type Answered = Pick<LoadResult, 'requests' | 'rate' | 'failures'>
 
 /**
  * Pages from memory beside bare node:http, and pages that one client reads one after another beside a plain server: by
@@ -101,15 +106,15 @@ const connectionsOf = (count: number) => (count === 1 ? 'one connection' : `${co
 export async function loadsInTurns(connections: number, loads: readonly Load[]): Promise<Measured[]> {
   const rounds: Measured[][] = loads.map(() => [])
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const [index, { server, nextTarget }] of loads.entries()) {
+    for (const [index, load] of loads.entries()) {
+      const { server } = load
       const before = server.processorSeconds()
-      const seconds = round === 0 ? WARM_UP_SECONDS : SECONDS
-      const { requests, rate, failures } = await measureLoad(server.base, {
-        connections,
-        seconds,
-        nextTarget,
-      })
-      if (failures > 0) throw new Error(`${nextTarget()}: ${failures} answers were no 200`)
+      const options = { connections, seconds: round === 0 ? WARM_UP_SECONDS : SECONDS }
+      const { requests, rate, failures } =
+        'measure' in load
+          ? await load.measure(options)
+          : await measureLoad(server.base, { ...options, nextTarget: load.nextTarget })
+      if (failures > 0) throw new Error(`${server.base}: ${failures} of ${requests} answers were failures`)
       const micros = ((server.processorSeconds() - before) * 1e6) / requests
       // The first round warms up.
       if (round > 0) rounds[index]!.push({ micros, rate })
