@@ -3,14 +3,25 @@ import { type TestContext, test } from 'node:test'
 import { MAX_PAGE_BYTES } from '#core/store/pages/edges'
 import { readLongTexts } from '#core/store/queries/contents/long-texts'
 import { TABLES } from '#core/store/schema/tables'
+import { parameterReader } from '#service/questions/parameters'
+import { questionAt } from '#service/questions/question-at'
 import { checkStore } from '#tools/check/check-store'
 import { fileOf, markedBlocks } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
+import { methodsOf, TRADING_DATA } from './fixtures/protos.ts'
 import { runMeasured } from './fixtures/run-measured.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { keptLog, serve, storeOf, storeOfBytes } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { describeOn, openStore, runSql, SQLITE, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import {
+  describeOn,
+  openReader,
+  openStore,
+  runSql,
+  SQLITE,
+  STORE_KINDS,
+  type StoreKind,
+} from './fixtures/stores.ts'
 
 const MAX_MEMORY_BYTES = 250_000_000
 
@@ -175,4 +186,37 @@ describeOn(STORE_KINDS, 'pages of long texts', (kind) => {
       /a text of a row is longer than any that an event can bring; lyra check names it/,
     )
   })
+
+  if (kind !== SQLITE) return
+  for (const [last, what] of [
+    [50, 'ends before 64 MiB'],
+    [70, 'ends before a row of more than 64 MiB'],
+  ] as const) {
+    test(`a page over gRPC, which is encoded from rows, ${what}`, async (t) => {
+      const megabytes = [30, 1, last]
+      const store = await storeOfHashes(t, kind, (height) => megabytes[height - 2]!)
+      const reader = await openReader(t, store)
+      const question = questionAt('/api/v2/checkpoints')
+      const readParameters = parameterReader(question.parameters, 'refused')
+      const { responseDeserialize } = methodsOf(TRADING_DATA).ListCheckpoints!
+      const pageAfter = async (after: string): Promise<Checkpoints> => {
+        const pagination: [string, string][] = [
+          ['pagination.first', '1000'],
+          ['pagination.newestFirst', 'false'],
+          ...(after === '' ? [] : [['pagination.after', after] as [string, string]]),
+        ]
+        const checked = question.check(readParameters(pagination), null)
+        const { body } = (await question.render(checked, { reader, form: 'protobuf' }))!
+        assert.ok(body.length < MAX_PAGE_BYTES + 1_000, `${body.length} bytes`)
+        return (responseDeserialize(body) as { checkpoints: Checkpoints }).checkpoints
+      }
+      const lengthsOf = ({ edges }: Checkpoints) => edges.map(({ node }) => node.blockHash.length / 1_000_000)
+      const first = await pageAfter('')
+      assert.deepEqual(lengthsOf(first), [30, 1])
+      assert.equal(first.pageInfo.hasNextPage, true)
+      const next = pageAfter(first.pageInfo.endCursor)
+      if (last === 70) await assert.rejects(next, /longer than any that an event can bring/)
+      else assert.deepEqual(lengthsOf(await next), [50])
+    })
+  }
 })

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
-import { findStore } from '#core/store/open-store'
-import type { Page } from '#core/store/pages/page'
-import type { Reader } from '#core/store/store'
 import { type AnswerRequest, Answers, type SentAnswer } from '#service/answers/answers'
 import { createQueue } from '#service/http/clients/queue'
 import { createMetrics } from '#service/metrics'
-import { parameterReader } from '#service/questions/parameters'
 import type { Question, RenderedBody } from '#service/questions/question'
-import { questionAt } from '#service/questions/question-at'
 import { Account } from '#service/quotas'
-import { storeOf } from './fixtures/service.ts'
-import { MARKET, SAMPLE } from './fixtures/shared.ts'
-import { SQLITE } from './fixtures/stores.ts'
 
 const BYTES = 100_000
 
@@ -90,32 +82,6 @@ describe('The memory of a page', () => {
     const body = bodyOf(BYTES)
     await answer(body, null, (rendered) => asSent({ ...rendered, body: Buffer.from(rendered.body) }))
     assert.equal(body.length, 0)
-  })
-
-  test('of JSON is given back once a message for gRPC has been encoded from it', async (t) => {
-    const store = await findStore(await storeOf(t, SQLITE!, SAMPLE))
-    const opened = await store.openReader()
-    t.after(() => opened.close())
-    const pages: Page[] = []
-    const reader: Reader = {
-      ...opened,
-      page: async (query) => {
-        const page = await opened.page(query)
-        pages.push(page)
-        return page
-      },
-    }
-    const question = questionAt('/api/v2/funding-periods/data-points/:marketId')
-    const values = parameterReader(question.parameters, 'refused')([['pagination.first', '300']])
-    const checked = question.check(values, MARKET)
-    const { body: json } = (await question.render(checked, { reader, form: 'json' }))!
-    assert.ok(json.length > Buffer.poolSize, `${json.length} bytes share memory`)
-    const { body: message } = (await question.render(checked, { reader, form: 'protobuf' }))!
-    assert.ok(message.length > json.length / 2)
-    assert.deepEqual(
-      pages.map(({ edges }) => edges!.bytes.length > 0),
-      [true, false],
-    )
   })
 
   test('stays if others may share it', async () => {

@@ -2,83 +2,120 @@ import { ByteWriter } from '#core/events/byte-writer'
 import { bytesOf, uint, WireReader } from '#core/events/wire-reader'
 import { enumType, type FieldType, type MessageType, messageType } from './descriptors.ts'
 
-/** A message as JSON: names in camel case; integers of 64 bits are texts, and enums in it their names. */
-type Json = Readonly<Record<string, unknown>>
+/**
+ * Gives the value of a field in what its message is encoded from; null or undefined if it has none. A value is as in JSON:
+ * integers of 64 bits are texts, and enums their names. The value of a field that is a message is what that is encoded from.
+ */
+type ValueIn = (source: never) => unknown
+
+/** Finds out where the values of a field are. */
+export type FindValue = (type: MessageType, field: FieldType) => ValueIn
 
 /** Writes the fields of a message. */
-type Encode = (writer: ByteWriter, message: Json) => void
+type Encode = (writer: ByteWriter, source: unknown) => void
 
 /** Writes one value of a field that has one. */
 type WriteValue = (writer: ByteWriter, value: unknown) => void
 
 const NO_BYTES = Buffer.alloc(0)
 
-const encoders = new Map<MessageType, Encode>()
+/** Most digits of an integer that a number holds exactly. */
+const MAX_EXACT_DIGITS = 15
 
-/**
- * Encodes a message from its JSON. What is absent or null is left out, as are zeros and empty texts of fields that are not
- * optional.
- *
- * @param maxBytes the most bytes that it may have; those of its JSON are always enough
- * @throws {RangeError} if it has more.
- */
-export function encodeMessage(type: MessageType, message: object, maxBytes: number): Buffer {
-  const writer = new ByteWriter(maxBytes)
-  encoderOf(type)(writer, message as Json)
-  return writer.take(0)
+/** Encodes messages from what contains their values, such as JSON or rows. What it derives from a type stays. */
+export class MessageEncoder {
+  readonly #find: FindValue
+  readonly #encoders = new Map<MessageType, Encode>()
+
+  constructor(find: FindValue) {
+    this.#find = find
+  }
+
+  /**
+   * Encodes a message. What is absent or null is left out, as are zeros and empty texts of fields that are not optional.
+   *
+   * @param maxBytes the most bytes that it may have
+   * @throws {RangeError} if it has more.
+   */
+  encode(type: MessageType, source: unknown, maxBytes: number): Buffer {
+    const writer = new ByteWriter(maxBytes)
+    this.#encoderOf(type)(writer, source)
+    return writer.take(0)
+  }
+
+  #encoderOf(type: MessageType): Encode {
+    let encode = this.#encoders.get(type)
+    if (encode === undefined) {
+      const fields = type.fields.map((field) => ({
+        isRepeated: field.isRepeated,
+        valueIn: this.#find(type, field) as (source: unknown) => unknown,
+        write: this.#valueWriter(field),
+      }))
+      encode = (writer, source) => {
+        for (const { isRepeated, valueIn, write } of fields) {
+          const value = valueIn(source)
+          if (value === undefined || value === null) continue
+          if (isRepeated) for (const one of value as unknown[]) write(writer, one)
+          else write(writer, value)
+        }
+      }
+      this.#encoders.set(type, encode)
+    }
+    return encode
+  }
+
+  #valueWriter({ number, kind, typeName, isOptional }: FieldType): WriteValue {
+    const writeNumber = (writer: ByteWriter, value: number | bigint) => {
+      if (isOptional && Number(value) === 0) writer.zero(number)
+      else writer.field(number, value)
+    }
+    switch (kind) {
+      case 'text':
+        return (writer, value) => writeText(writer, number, value as string, isOptional)
+      case 'bool':
+        return (writer, value) => writeNumber(writer, Number(value))
+      case 'int32':
+        return (writer, value) => writeNumber(writer, BigInt(value as number))
+      case 'int64':
+      case 'uint64':
+        return (writer, value) => writeNumber(writer, integerOf(value as string))
+      case 'enum': {
+        const numbers = enumType(typeName)
+        return (writer, value) => writeNumber(writer, numbers.get(value as string)!)
+      }
+      case 'message': {
+        let encode: Encode | null = null
+        // Those of one field are about as long as each other.
+        let sizeBytes = 1
+        return (writer, value) => {
+          encode ??= this.#encoderOf(messageType(typeName))
+          const expected = sizeBytes
+          const start = writer.open(number, expected)
+          encode(writer, value)
+          sizeBytes = writer.close(start, expected)
+        }
+      }
+      default:
+        return kind satisfies never
+    }
+  }
 }
 
-function encoderOf(type: MessageType): Encode {
-  let encode = encoders.get(type)
-  if (encode === undefined) {
-    const fields = type.fields.map((field) => ({ ...field, write: valueWriter(field) }))
-    encode = (writer, message) => {
-      for (const { name, isRepeated, write } of fields) {
-        const value = message[name]
-        if (value === undefined || value === null) continue
-        if (isRepeated) for (const one of value as unknown[]) write(writer, one)
-        else write(writer, value)
-      }
-    }
-    encoders.set(type, encode)
-  }
-  return encode
+/** In an object, values have the names of their fields, in camel case. */
+export const valueByName: FindValue = (_, { name }) => {
+  return (message: Readonly<Record<string, unknown>>) => message[name]
 }
 
-function valueWriter({ number, kind, typeName, isOptional }: FieldType): WriteValue {
-  const writeNumber = (writer: ByteWriter, value: number | bigint) => {
-    if (isOptional && Number(value) === 0) writer.zero(number)
-    else writer.field(number, value)
-  }
-  switch (kind) {
-    case 'text':
-      return (writer, value) => writeText(writer, number, value as string, isOptional)
-    case 'bool':
-      return (writer, value) => writeNumber(writer, Number(value))
-    case 'int32':
-      return (writer, value) => writeNumber(writer, BigInt(value as number))
-    case 'int64':
-    case 'uint64':
-      return (writer, value) => writeNumber(writer, BigInt(value as string))
-    case 'enum': {
-      const numbers = enumType(typeName)
-      return (writer, value) => writeNumber(writer, numbers.get(value as string)!)
-    }
-    case 'message': {
-      let encode: Encode | null = null
-      // Those of one field are about as long as each other.
-      let sizeBytes = 1
-      return (writer, value) => {
-        encode ??= encoderOf(messageType(typeName))
-        const expected = sizeBytes
-        const start = writer.open(number, expected)
-        encode(writer, value as Json)
-        sizeBytes = writer.close(start, expected)
-      }
-    }
-    default:
-      return kind satisfies never
-  }
+const jsonEncoder = new MessageEncoder(valueByName)
+
+/** Encodes a message from its JSON. @throws as {@link MessageEncoder.encode} */
+export function encodeMessage(type: MessageType, json: object, maxBytes: number): Buffer {
+  return jsonEncoder.encode(type, json, maxBytes)
+}
+
+/** A number takes less time than a BigInt, which holds any integer. */
+function integerOf(digits: string): number | bigint {
+  return digits.length <= MAX_EXACT_DIGITS && !digits.startsWith('-') ? Number(digits) : BigInt(digits)
 }
 
 /** Of an optional field, an empty text is written, too. */

@@ -1,3 +1,4 @@
+import type { Row } from '#core/model/resource'
 import { encodeCursor } from '#core/resources/cursor'
 import { cursorsOf, type WrittenEdges } from '#core/store/pages/edges'
 import type { Page, PageQuery } from '#core/store/pages/page'
@@ -7,15 +8,22 @@ type EndCursors = { startCursor: string; endCursor: string }
 
 /** Writes a page as compact JSON. */
 export function pageBody(query: PageQuery, page: Page): Buffer {
-  const backward = isBackward(query)
-  const hasNextPage = backward ? page.hasRowsAtOrBefore : page.more
-  const hasPreviousPage = backward ? page.more : page.hasRowsAtOrBefore
   const head = `{"${query.resource.bodyKey}":{"edges":[`
-  const tailOf = ({ startCursor, endCursor }: EndCursors) =>
-    `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`
+  const tailOf = (cursors: EndCursors) => `],"pageInfo":${JSON.stringify(pageInfoOf(query, page, cursors))}}}`
   if (page.edges !== null) return enclose(page.edges, head, tailOf(cursorsOf(page.edges)))
   const { text, ...cursors } = edgesText(query, page)
   return Buffer.from(head + text + tailOf(cursors))
+}
+
+/** What a page's answer says after its edges. */
+export function pageInfoOf(query: PageQuery, page: Page, { startCursor, endCursor }: EndCursors): object {
+  const backward = isBackward(query)
+  return {
+    hasNextPage: backward ? page.hasRowsAtOrBefore : page.more,
+    hasPreviousPage: backward ? page.more : page.hasRowsAtOrBefore,
+    startCursor,
+    endCursor,
+  }
 }
 
 /** Puts texts around edges, in place if there is room. */
@@ -31,13 +39,17 @@ function enclose({ bytes, start, end }: WrittenEdges, head: string, tail: string
 /** Whether the page ends at its cursor, or the end of the list: its rows are read in reverse. */
 const isBackward = ({ edges }: PageQuery) => edges === 'reversed'
 
+/** The rows of a page in the order of its answer. */
+export function rowsInOrder(query: PageQuery, { rows }: Page): readonly Row[] {
+  return isBackward(query) ? rows.toReversed() : rows
+}
+
 function edgesText(query: PageQuery, page: Page): EndCursors & { text: string } {
   const { resource, selection } = query
-  const rows = isBackward(query) ? page.rows.toReversed() : page.rows
   let text = ''
   let startCursor = ''
   let endCursor = ''
-  for (const row of rows) {
+  for (const row of rowsInOrder(query, page)) {
     endCursor = encodeCursor(resource, selection, row)
     if (text === '') startCursor = endCursor
     else text += ','

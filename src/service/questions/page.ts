@@ -1,6 +1,5 @@
 import type { Resource } from '#core/model/resource'
 import { areAdjacent } from '#core/store/pages/scan'
-import { freeBody } from './free-body.ts'
 import { pageBody } from './page-body.ts'
 import { type CheckedPage, pageRequest } from './page-request.ts'
 import { DEFAULT_PAGE_SIZE } from './parameter-types.ts'
@@ -18,15 +17,14 @@ export function pageQuestion(resource: Resource): Question<CheckedPage> {
     check: (values, pathId) => pageRequest(resource, pathId, values),
     render: async (checked, { reader, form, requestedAt }) => {
       const query = { ...checked, resource, requestedAt }
-      const page = await reader.page(query)
+      const { edges: _, ...rowsAlone } = query
+      const page = await reader.page(form === 'json' ? query : rowsAlone)
       const { storeHead, version } = page
       if (storeHead === null) return null
-      const json = pageBody(query, page)
-      if (form === 'json') return renderedBody(json, storeHead, version)
+      if (form === 'json') return renderedBody(pageBody(query, page), storeHead, version)
       // Loaded only if it is needed: most services speak no gRPC.
       const { pageMessage } = await import('./page-message.ts')
-      const body = pageMessage(resource, json)
-      freeBody(json)
+      const body = pageMessage(query, page)
       return { body, checkSum: null, storeHead, version }
     },
     workload: ({ limit, selection }) =>

@@ -1,5 +1,4 @@
 import { bytesOnOneLine } from '../../model/node-json.ts'
-import { keyOf, type Row } from '../../model/resource.ts'
 import { cutEdges, cutRows } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
@@ -7,9 +6,9 @@ import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
 import { pageStatement, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Statement } from '../queries-protocol.ts'
 import type { Connection } from './connection.ts'
-import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { isTooLong } from './errors.ts'
 import { readStoreState } from './latest-freshness.ts'
+import { type ReadEdges, type ReadRows, readEdgesInPieces, readRowsInPieces } from './page-pieces.ts'
 import { edgesStatement, existsStatement, linesStatement } from './page-statements.ts'
 import { runSqliteQuery } from './run-sql.ts'
 
@@ -24,11 +23,10 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const { market, span } = located
   const scans = pageScans(query, span, market)
   const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
-  const readRows = (part: PageQuery) => readPageRows(connection, part, pageScans(part, span, market).page)
-  const areCut = resource.lists.areCutBy(selection)
+  const readRows = (piece: PageQuery) => readPageRows(connection, piece, pageScans(piece, span, market).page)
   const rows =
-    query.edges === undefined || areCut
-      ? { edges: null, ...(areCut ? readCutRows(query, readRows) : readRows(query)) }
+    query.edges === undefined || resource.lists.areCutBy(selection)
+      ? { edges: null, ...readRowsInPieces(query, readRows, pauses) }
       : { rows: [], ...(pauses ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
   return {
     ...rows,
@@ -58,12 +56,36 @@ function readWritten(connection: Connection, { text, values }: Statement): { byt
 
 function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
   const reversed = order === 'reversed'
-  const read = (rows: number) => readWritten(connection, edgesStatement(scan, rows, reversed))
+  const { bytes, count, isCut } = readFitting(limit, (most) =>
+    readWritten(connection, edgesStatement(scan, most, reversed)),
+  )
+  return isCut
+    ? { ...cutEdges(bytes, count, count, reversed), more: true, isCut }
+    : cutEdges(bytes, count, limit, reversed)
+}
+
+function readPageRows(connection: Connection, { limit }: PageQuery, scan: Scan): ReadRows {
+  const { rows, isCut } = readFitting(limit, (most) => {
+    const { text, values } = pageStatement(scan, most, SQLITE_HINTS)
+    const rows = connection.rows(text, values)
+    return { rows, count: rows.length }
+  })
+  return isCut ? { rows, more: true, isCut } : cutRows(rows, limit)
+}
+
+/**
+ * Reads one row more than the limit, or fewer rows (`isCut`) if a text would be too long: the connection refuses it
+ * (reader.ts).
+ *
+ * @param read reads at most so many rows
+ */
+function readFitting<Read extends { count: number }>(
+  limit: number,
+  read: (most: number) => Read,
+): Read & { isCut: boolean } {
   try {
-    const { bytes, count } = read(limit + 1)
-    return cutEdges(bytes, count, limit, reversed)
+    return { ...read(limit + 1), isCut: false }
   } catch (error) {
-    // The connection refuses texts that are too long (reader.ts).
     if (!isTooLong(error)) throw error
   }
   let fitting = read(1)
@@ -72,32 +94,7 @@ function readEdges(connection: Connection, { limit, edges: order }: PageQuery, s
   } catch (error) {
     if (!isTooLong(error)) throw error
   }
-  const { bytes, count } = fitting
-  return { ...cutEdges(bytes, count, count, reversed), more: true, isCut: true }
-}
-
-/** The rows of a page, and whether more follow. */
-type PageRows = Pick<Page, 'rows' | 'more'>
-
-function readPageRows(connection: Connection, { limit }: PageQuery, scan: Scan): PageRows {
-  const { text, values } = pageStatement(scan, limit + 1, SQLITE_HINTS)
-  return cutRows(connection.rows(text, values), limit)
-}
-
-/** Number of rows read at a time whose lists are cut: as a whole they may be far longer. */
-const CUT_ROWS = 100
-
-/** Reads the rows of a page few at a time, and retains of their lists only what the selection shows. */
-function readCutRows(query: PageQuery, read: (part: PageQuery) => PageRows): PageRows {
-  const { resource, selection, limit } = query
-  const rows: Row[] = []
-  let { cursor } = query
-  for (;;) {
-    const part = read({ ...query, cursor, limit: Math.min(CUT_ROWS, limit - rows.length) })
-    rows.push(...part.rows.map((row) => resource.lists.shownRow(row, selection)))
-    if (!part.more || rows.length === limit) return { rows, more: part.more }
-    cursor = keyOf(resource, rows.at(-1)!)
-  }
+  return { ...fitting, isCut: true }
 }
 
 function exists(connection: Connection, scan: Scan): boolean {

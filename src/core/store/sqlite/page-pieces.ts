@@ -1,4 +1,4 @@
-import type { Key } from '../../model/resource.ts'
+import { type Key, keyOf, type Resource, type Row } from '../../model/resource.ts'
 import { decodeCursor } from '../../resources/cursor.ts'
 import { cursorsOf, HEAD_ROOM, MAX_PAGE_BYTES, type WrittenEdges } from '../pages/edges.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
@@ -9,6 +9,9 @@ const PIECE_ROWS = 1_000
 
 /** Long enough for waiting threads to get a processor, but short compared with reading a piece. */
 const PAUSE_MS = 0.05
+
+/** Rows that contain JSON may be far longer as a whole than an answer may be, so fewer are read at a time. */
+const LONG_ROWS = 100
 
 /** Upper bound of the bytes after a page's edges in a response. */
 const TAIL_ROOM = 256
@@ -57,6 +60,60 @@ export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => 
       return null
     }
   }
+}
+
+/** Rows that have been read, and whether more follow; `isCut` as in {@link ReadEdges}. */
+export type ReadRows = Pick<Page, 'rows' | 'more'> & { isCut?: boolean }
+
+/**
+ * Reads the rows of a page in pieces, and retains of their lists only what the selection shows. The page ends before its rows
+ * have more characters than an answer may have.
+ *
+ * @param read reads a piece: the same page, from another cursor on, with another limit
+ * @param pauses whether there is a pause between two pieces, as in {@link readEdgesInPieces}
+ */
+export function readRowsInPieces(
+  query: PageQuery,
+  read: (piece: PageQuery) => ReadRows,
+  pauses: boolean,
+): Pick<Page, 'rows' | 'more'> {
+  const { resource, selection, limit } = query
+  const rows: Row[] = []
+  let characters = 0
+  let { cursor } = query
+  for (;;) {
+    const piece = readUnlessTooLong(Math.min(pieceRowsOf(resource), limit - rows.length))
+    if (piece === null) return { rows, more: true }
+    for (const row of piece.rows) {
+      const shown = resource.lists.shownRow(row, selection)
+      characters += charactersOf(shown)
+      if (characters > MAX_PAGE_BYTES && rows.length > 0) return { rows, more: true }
+      rows.push(shown)
+    }
+    if (!piece.more || piece.isCut || rows.length === limit) return { rows, more: piece.more }
+    cursor = keyOf(resource, rows.at(-1)!)
+    if (pauses) pauseThread()
+  }
+
+  /** A piece; null if its first row is too long, so that the page ends before it. */
+  function readUnlessTooLong(most: number): ReadRows | null {
+    try {
+      return read({ ...query, cursor, limit: most })
+    } catch (error) {
+      if (rows.length === 0 || !isTooLong(error)) throw error
+      return null
+    }
+  }
+}
+
+function pieceRowsOf({ storage }: Resource): number {
+  return storage.columns.some(({ type }) => type === 'json') ? LONG_ROWS : PIECE_ROWS
+}
+
+function charactersOf(row: Row): number {
+  let characters = 0
+  for (const value of row) if (typeof value === 'string') characters += value.length
+  return characters
 }
 
 function joinEdges(pieces: WrittenEdges[], reversed: boolean): WrittenEdges {
