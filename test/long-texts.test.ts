@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { MAX_PAGE_BYTES } from '#core/store/pages/edges'
 import { readLongTexts } from '#core/store/queries/contents/long-texts'
 import { TABLES } from '#core/store/schema/tables'
+import { PREFIX_BYTES } from '#service/protos/prefix'
 import { parameterReader } from '#service/questions/parameters'
 import { questionAt } from '#service/questions/question-at'
 import { checkStore } from '#tools/check/check-store'
@@ -206,9 +207,9 @@ describeOn(STORE_KINDS, 'pages of long texts', (kind) => {
           ...(after === '' ? [] : [['pagination.after', after] as [string, string]]),
         ]
         const checked = question.check(readParameters(pagination), null)
-        const { body } = (await question.render(checked, { reader, form: 'protobuf' }))!
+        const { body } = (await question.render(checked, { reader, form: 'grpc' }))!
         assert.ok(body.length < MAX_PAGE_BYTES + 1_000, `${body.length} bytes`)
-        return (responseDeserialize(body) as { checkpoints: Checkpoints }).checkpoints
+        return (responseDeserialize(body.subarray(PREFIX_BYTES)) as { checkpoints: Checkpoints }).checkpoints
       }
       const lengthsOf = ({ edges }: Checkpoints) => edges.map(({ node }) => node.blockHash.length / 1_000_000)
       const first = await pageAfter('')

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
 import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type AnswerRequest, Answers, type SentAnswer } from '#service/answers/answers'
+import { type Renderer, rendererOf } from '#service/answers/renderer'
+import { framed } from '#service/grpc/framing'
 import { createQueue } from '#service/http/clients/queue'
 import { createMetrics } from '#service/metrics'
 import type { Question, RenderedBody } from '#service/questions/question'
 import { Account } from '#service/quotas'
+import { methodsOf, TRADING_DATA } from './fixtures/protos.ts'
+import { serveBoth, storeOf } from './fixtures/service.ts'
+import { MARKET, SAMPLE } from './fixtures/shared.ts'
+import { openReader, sqlite } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const BYTES = 100_000
 
@@ -45,7 +54,7 @@ async function answer(
     check: () => null,
     address: '127.0.0.1',
     connection: Object.assign(new EventEmitter(), { destroyed: false }),
-    response,
+    onceSent: (free) => response?.once('close', free),
     sendCached: () => {},
     sendRendered: async (made) => send(made),
   }
@@ -72,7 +81,7 @@ describe('The memory of a page', () => {
     }
   })
 
-  test('stays where a connection may read it after the response has closed', async () => {
+  test('is left to the garbage collector if it is not said when the answer is sent', async () => {
     const body = bodyOf(BYTES)
     await answer(body, null, asSent)
     assert.equal(body.length, BYTES)
@@ -90,5 +99,51 @@ describe('The memory of a page', () => {
     await answer(body, response, asSent)
     response.emit('close')
     assert.equal(body.buffer.byteLength, byteLength)
+  })
+
+  test('over gRPC is given back once its bytes are sent, which slow clients read unchanged', async (t) => {
+    const store = await storeOf(t, sqlite, SAMPLE)
+    const reader = await openReader(t, store)
+    const here = rendererOf(reader)
+    const bodies: { body: Buffer; sent: Buffer }[] = []
+    const renderer: Renderer = {
+      ...here,
+      render: async (...of) => {
+        const rendered = await here.render(...of)
+        if (rendered !== null) bodies.push({ body: rendered.body, sent: Buffer.from(rendered.body) })
+        return rendered
+      },
+    }
+    const { grpc } = await serveBoth(t, store, { reader, renderer })
+    // A window of an eighth of the bodies.
+    const session = connectHttp2(`http://${grpc}`, { settings: { initialWindowSize: 16 * 1024 } })
+    t.after(() => session.destroy())
+    const { path, requestSerialize } = methodsOf(TRADING_DATA).ListFundingPeriodDataPoints!
+    const call = async (first: number) => {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      })
+      stream.end(framed(requestSerialize({ marketId: MARKET, pagination: { first } })))
+      const received: Buffer[] = []
+      for await (const chunk of stream) {
+        received.push(chunk)
+        await sleep(2)
+        if (first % 3 === 0) break
+      }
+      return Buffer.concat(received)
+    }
+    const calls = Array.from({ length: 12 }, (_, index) => 900 + index)
+    const received = await Promise.all(calls.map(call))
+    assert.equal(bodies.length, calls.length)
+    const sent = bodies.map((one) => one.sent)
+    const whole = received.filter((_, index) => calls[index]! % 3 > 0)
+    for (const bytes of whole) {
+      assert.ok(bytes.length > 100_000, `${bytes.length} bytes`)
+      assert.ok(sent.some((one) => one.equals(bytes)))
+    }
+    await until(() => bodies.filter(({ body }) => body.length === 0).length >= whole.length, 'the memory')
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { framed } from '#service/grpc/framing'
 import { methodsOf, TRADING_DATA } from '#service/protos/descriptors'
 import { encodeMessage } from '#service/protos/messages'
 import type { CheckedPage } from '#service/questions/page-request'
@@ -37,10 +38,11 @@ describeOn(STORE_KINDS, 'Messages of pages, which are encoded from rows,', (kind
       let edges = 0
       for (const page of fc.sample(pages, { seed: 3, numRuns: 150 })) {
         const json = (await question.render(page, { reader, form: 'json' }))!
-        const message = (await question.render(page, { reader, form: 'protobuf' }))!
+        const message = (await question.render(page, { reader, form: 'grpc' }))!
         const parsed = JSON.parse(json.body.toString())
         edges += parsed[resource.bodyKey].edges.length
-        assert.deepEqual(message.body, encodeMessage(response, parsed, 4 * json.body.length))
+        const encoded = encodeMessage(response, parsed, 4 * json.body.length)
+        assert.deepEqual(message.body, framed(encoded))
         assert.deepEqual(message.storeHead, json.storeHead)
       }
       assert.ok(edges > 50, `${edges} edges`)

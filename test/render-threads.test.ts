@@ -167,7 +167,7 @@ const STEPS: Record<string, [Step, isHere: boolean]> = {
   'in a thread, for one that is not': [{ isAlone: false }, false],
   'here, with up to 200 rows': [{ limit: 200 }, true],
   'in a thread, with more rows': [{ limit: 201 }, false],
-  'in a thread, for gRPC': [{ form: 'protobuf' }, false],
+  'in a thread, for gRPC': [{ form: 'grpc' }, false],
   'here, with a filter by which rows are in order': [
     { change: { selection: { marketId: MARKET, source: 1n } } },
     true,

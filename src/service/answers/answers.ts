@@ -1,5 +1,5 @@
 import type { StoreHead } from '#core/store/pages/page'
-import type { ClientConnection, Closing, Queue } from '../http/clients/queue.ts'
+import type { ClientConnection, Queue } from '../http/clients/queue.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { Metrics } from '../metrics.ts'
 import { freeBody } from '../questions/free-body.ts'
@@ -30,10 +30,10 @@ export type AnswerRequest<Checked> = {
   /** Its end makes the answer unnecessary. */
   connection: ClientConnection
   /**
-   * Emits `close` once the answer has been sent, or cannot be sent: the memory of its body is freed then. Null if the body
-   * may be read later than that, as by HTTP/2, whose connection goes on: the garbage collector frees it.
+   * Has the memory of the rendered body freed once nobody reads it any more, because it has been sent or cannot be sent. If it
+   * does not, the garbage collector frees the memory.
    */
-  response: Closing | null
+  onceSent(free: () => void): void
   sendCached(cached: CachedAnswer, storeHead: StoreHead): void
   /** Sends an answer; returns the part to cache, or null. */
   sendRendered(rendered: RenderedBody): Promise<SentAnswer | null>
@@ -125,7 +125,7 @@ export class Answers {
     const sent = await request.sendRendered(rendered)
     const isBeingSent = sent !== null && sent.body === rendered.body
     if (!isBeingSent) freeBody(rendered.body)
-    else request.response?.once('close', () => freeBody(rendered.body))
+    else request.onceSent(() => freeBody(rendered.body))
     const source = question.sourceOf(checked)
     if (sent !== null && source !== null && rendered.version !== null) {
       // Nobody waits for this: the answer is sent, and others wait in the queue.

@@ -35,7 +35,7 @@ export function questionRoute<Checked>(question: Question<Checked>, answers: Ans
         check: () => question.check(readParameters(parseQuery(queryOf(exchange.target))), pathId),
         address,
         connection: request.socket,
-        response,
+        onceSent: (free) => response.once('close', free),
         sendCached: (cached, storeHead) => sendBody(exchange, cached, storeHead),
         sendRendered: (rendered) => sendRendered(exchange, withTimes(rendered, exchange.target), isGzipped),
       })

@@ -1,11 +1,9 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { messageTooLarge, protocolError } from '../http/errors.ts'
+import { PREFIX_BYTES, writePrefix } from '../protos/prefix.ts'
 
-/*
- * A message has a prefix: a byte that says whether the message is compressed, and its length in four. It arrives in any
- * number of frames of HTTP/2.
- */
+/* A message has a prefix (protos/prefix.ts). It arrives in any number of frames of HTTP/2. */
 
 /** Upper bound of a request: a market, a party, a cursor and a few numbers. */
 const MAX_REQUEST_BYTES = 16 * 1024
@@ -16,14 +14,10 @@ const MAX_FRAMES = 64
 /** Ends the connection: thousands more frames may follow, each of which costs time even after the call has been answered. */
 export const TOO_MANY_FRAMES = protocolError(`the request is in more than ${MAX_FRAMES} frames`)
 
-/** Length of a message's prefix. */
-const PREFIX_BYTES = 5
-
 /** A message with its prefix, as it is sent over HTTP/2. */
 export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(PREFIX_BYTES + message.length)
-  frame[0] = 0
-  frame.writeUInt32BE(message.length, 1)
+  writePrefix(frame)
   frame.set(message, PREFIX_BYTES)
   return frame
 }

@@ -51,22 +51,21 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
       let answer: Buffer | string = Buffer.alloc(0)
       await answers.answer(question, {
         key: `grpc ${resource.grpcMethod} ${request.toString('latin1')}`,
-        form: 'protobuf',
+        form: 'grpc',
         check: () => {
           const [marketId, values] = takeScope(resource, pairsOf(requestOf(described, request)))
           return question.check(readParameters(values), marketId)
         },
         address,
         connection: stream,
-        response: null,
+        // Not when the stream closes, which may be while the connection still reads.
+        onceSent: (free) => stream.once('finish', free),
         sendCached: ({ body }, storeHead) => {
           addStoreHead(metadata, storeHead, known)
           answer = body
         },
-        sendRendered: async ({ body: message, storeHead }) => {
+        sendRendered: async ({ body, storeHead }) => {
           addStoreHead(metadata, storeHead, known)
-          // Cached as it is sent, so that it is not framed again.
-          const body = framed(message)
           answer = body
           return { body, tag: '', headers: {} }
         },

@@ -1,6 +1,7 @@
 import { ByteWriter } from '#core/events/byte-writer'
 import { bytesOf, uint, WireReader } from '#core/events/wire-reader'
 import { enumType, type FieldType, type MessageType, messageType } from './descriptors.ts'
+import { PREFIX_BYTES, writePrefix } from './prefix.ts'
 
 /**
  * Gives the value of a field in what its message is encoded from; null or undefined if it has none. A value is as in JSON:
@@ -22,10 +23,15 @@ const NO_BYTES = Buffer.alloc(0)
 /** Most digits of an integer that a number holds exactly. */
 const MAX_EXACT_DIGITS = 15
 
+/** Most memory that stays after a message: that of a page of 5,000 data points. */
+const MAX_STAYING_BYTES = 2 * 1024 * 1024
+
 /** Encodes messages from what contains their values, such as JSON or rows. What it derives from a type stays. */
 export class MessageEncoder {
   readonly #find: FindValue
   readonly #encoders = new Map<MessageType, Encode>()
+  /** Its memory is that of the longest message until now. */
+  readonly #writer = new ByteWriter(0)
 
   constructor(find: FindValue) {
     this.#find = find
@@ -38,9 +44,26 @@ export class MessageEncoder {
    * @throws {RangeError} if it has more.
    */
   encode(type: MessageType, source: unknown, maxBytes: number): Buffer {
-    const writer = new ByteWriter(maxBytes)
+    return this.#encodeAfter(0, type, source, maxBytes)
+  }
+
+  /** As {@link encode}, with the prefix of gRPC. */
+  encodeFramed(type: MessageType, source: unknown, maxBytes: number): Buffer {
+    const framed = this.#encodeAfter(PREFIX_BYTES, type, source, maxBytes)
+    writePrefix(framed)
+    return framed
+  }
+
+  /** Encodes a message after some other bytes. The result is no longer than these and the message. */
+  #encodeAfter(headBytes: number, type: MessageType, source: unknown, maxBytes: number): Buffer {
+    const writer = this.#writer
+    writer.length = 0
+    writer.reserve(headBytes + maxBytes)
+    writer.length = headBytes
     this.#encoderOf(type)(writer, source)
-    return writer.take(0)
+    const encoded = writer.copy()
+    if (writer.bytes.length > MAX_STAYING_BYTES) writer.take(0)
+    return encoded
   }
 
   #encoderOf(type: MessageType): Encode {

@@ -24,8 +24,8 @@ type NodeSource = { row: Row; scope: string }
 const encoders = new Map<Resource, MessageEncoder>()
 
 /**
- * Encodes a page, without JSON, as the message that the method of its resource answers with. The page has its rows, not edges
- * that a database has written.
+ * Encodes a page as the message that the method of its resource answers with, and its prefix. The page must have rows, not
+ * edges that a database has written: they would have to be parsed.
  */
 export function pageMessage(query: PageQuery, page: Page): Buffer {
   const { resource, selection } = query
@@ -41,7 +41,7 @@ export function pageMessage(query: PageQuery, page: Page): Buffer {
   maxBytes += startCursor.length + endCursor.length
   const pageInfo = pageInfoOf(query, page, { startCursor, endCursor })
   const { response } = METHODS[resource.grpcMethod!]!
-  return encoderOf(resource).encode(response, { [resource.bodyKey]: { edges, pageInfo } }, maxBytes)
+  return encoderOf(resource).encodeFramed(response, { [resource.bodyKey]: { edges, pageInfo } }, maxBytes)
 }
 
 function maxBytesOf(row: Row): number {

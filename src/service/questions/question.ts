@@ -6,8 +6,8 @@ import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { Parameter, ParameterValues } from './parameters.ts'
 
-/** How a body is written: compact JSON, or the message that a method of gRPC answers with. */
-export type BodyForm = 'json' | 'protobuf'
+/** How a body is written: compact JSON, or the message that a method of gRPC answers with, and its prefix. */
+export type BodyForm = 'json' | 'grpc'
 
 /** The body of an answer, from one snapshot of the store. */
 export type RenderedBody = {
