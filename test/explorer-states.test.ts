@@ -22,9 +22,8 @@ const { NodeView } = await import('../web/src/node/node-view.tsx')
 const { now } = await import('../web/src/parts/clock.ts')
 const { ProvidersView } = await import('../web/src/providers/providers-view.tsx')
 const { connection } = await import('../web/src/service/connection.ts')
-const { coverageError, coverageSamples, latestCoverage, noteCoverage, readiness } = await import(
-  '../web/src/service/coverage.ts'
-)
+const { coverageError, coverageSamples, lastHeight, latestCoverage, noteCoverage, pollCoverage, readiness } =
+  await import('../web/src/service/coverage.ts')
 const { freshness, isOutdated } = await import('../web/src/service/freshness.ts')
 const { areInstrumentsAsked } = await import('../web/src/service/instruments.ts')
 
@@ -210,6 +209,38 @@ describe('the views of the explorer', () => {
       checkpoints: 36n,
       lastTimestamp: BigInt(coverage.blocks.lastTimestamp),
     })
+  })
+
+  test('ask for the coverage once at a time, so that an older answer never follows a newer one', async (t) => {
+    await visit(recording, '/?view=node')
+    const coverage = latestCoverage()!
+    const atHeight = (to: string) =>
+      Response.json({
+        coverage: { ...coverage, blocks: { ...coverage.blocks, ranges: [{ from: '1', to }] } },
+      })
+    /** The answers to the questions for the coverage, in their order. */
+    const answers: PromiseWithResolvers<Response>[] = []
+    t.mock.method(globalThis, 'fetch', async (target: string) => {
+      if (!target.includes('/coverage')) return Response.json(READY)
+      const answer = Promise.withResolvers<Response>()
+      answers.push(answer)
+      return answer.promise
+    })
+    noteCoverage(null, 0)
+    const calls = [pollCoverage(), pollCoverage()]
+    await setImmediate()
+    // The second question, if there is one, is answered first.
+    for (const [index, answer] of [...answers.entries()].reverse()) {
+      answer.resolve(atHeight(`${1_000 + index}`))
+      await setImmediate()
+    }
+    await Promise.all(calls)
+    assert.deepEqual([answers.length, coverageSamples.value.length], [1, 1])
+    const later = pollCoverage()
+    await setImmediate()
+    answers.at(-1)!.resolve(atHeight('1100'))
+    await later
+    assert.deepEqual([answers.length, lastHeight(latestCoverage()!)], [2, '1100'])
   })
 
   test('show the commands that fill an empty store', async () => {

@@ -133,8 +133,21 @@ export function firstHeight({ blocks }: Coverage): bigint {
   return starts.length === 0 ? 0n : starts.reduce((least, start) => (start < least ? start : least))
 }
 
-/** Asks for the coverage, and whether the service is ready. */
-export async function pollCoverage(): Promise<void> {
+/** The questions that are being asked; null if none are. */
+let polling: Promise<void> | null = null
+
+/**
+ * Asks for the coverage, and whether the service is ready. Callers meanwhile share these questions: of two, the older answer could
+ * come last.
+ */
+export function pollCoverage(): Promise<void> {
+  polling ??= askCoverage().finally(() => {
+    polling = null
+  })
+  return polling
+}
+
+async function askCoverage(): Promise<void> {
   const ready = watcher.ready().then(
     (answer) => {
       readiness.value = answer
