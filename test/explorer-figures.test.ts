@@ -31,7 +31,6 @@ import {
 } from '../web/src/figures/format-figure.ts'
 import { formatAge, formatSpan, formatTime, readTime, TIMES_ALLOWED } from '../web/src/figures/format-time.ts'
 import { readUnits } from '../web/src/funding/units.ts'
-import { meaningOf, pan, viewRange, zoom } from '../web/src/funding/view-range.ts'
 import { csvOf } from '../web/src/parts/csv.ts'
 import {
   annualised,
@@ -45,6 +44,7 @@ import {
   whyUnpaid,
   within,
 } from '../web/src/periods/period.ts'
+import { meaningOf, pan, viewRange, zoom } from '../web/src/range/view-range.ts'
 import { madePeriod } from './fixtures/explorer-series.ts'
 
 const of = (text: string) => parseDecimal(text)!

@@ -20,14 +20,17 @@ export default defineConfig({
           // Few files: what each view alone needs, what charts need, what all views need, and what both pages do.
           includeDependenciesRecursively: false,
           groups: [
-            { name: 'charts', test: /uPlot\.esm|\/src\/charts\/|\/(range-bar|days|payments)\.tsx?/ },
+            {
+              name: 'charts',
+              test: /uPlot\.esm|\/src\/charts\/(?!gap-times)|\/(range-bar|days|payments)\.tsx?/,
+            },
             {
               name: 'base',
               test: /preact|\/src\/theme|core\/domain|preload-helper|styles\/(tokens|base|controls|layout)/,
             },
             {
               name: 'shared',
-              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/(?!readable-csv|copy-exactly|csv|save-text|greeting)|\/(location|view-range|requests|summary)\.tsx?/,
+              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/(?!readable-csv|copy-exactly|csv|save-text|greeting|network|use-summaries)|\/(location|view-range|requests|summary)\.tsx?/,
             },
           ],
         },

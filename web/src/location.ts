@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { keptParties } from './mine/kept-parties.ts'
+import { keptParties } from './service/kept-parties.ts'
 
 export const VIEWS = ['markets', 'funding', 'providers', 'party', 'checkpoints', 'node'] as const
 

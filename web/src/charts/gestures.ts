@@ -1,4 +1,4 @@
-import { pan, zoom } from '../funding/view-range.ts'
+import { pan, zoom } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'
 
 export type GestureTarget = {

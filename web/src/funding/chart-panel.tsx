@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Bar } from '../charts/bar.ts'
 import type { Unit } from '../figures/amount.ts'
 import { useNarrow } from '../parts/narrow.ts'
+import { pan, zoom } from '../range/view-range.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type FundingData,
   shownShades,
 } from './charts.ts'
-import { pan, zoom } from './view-range.ts'
 
 const KEYS_TEXT =
   'Left and right arrows move from point to point; with Shift they move the range. Plus and minus zoom. Home and End select the first and last point. Escape clears the selection.'

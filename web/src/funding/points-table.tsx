@@ -8,11 +8,11 @@ import { Pager } from '../parts/pager.tsx'
 import { Request } from '../parts/request.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
+import { subjectOf, type ViewRange } from '../range/view-range.ts'
 import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
-import { subjectOf, type ViewRange } from './view-range.ts'
 
 const ROWS = 25
 

@@ -8,6 +8,7 @@ import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Answered } from '../parts/states.tsx'
 import type { Period } from '../periods/period.ts'
+import { subjectOf, type ViewRange } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'
 import { isOutdated } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
@@ -16,7 +17,6 @@ import { type Query, useQuery } from '../service/use-query.ts'
 import { markUnit } from './mark-price.tsx'
 import { Missing, whyUnknown } from './now-figures.tsx'
 import { readUnits, receivedBy } from './units.ts'
-import { subjectOf, type ViewRange } from './view-range.ts'
 
 /** A range that is dragged is asked for once it rests; milliseconds. */
 const REST_MS = 250

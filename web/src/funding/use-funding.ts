@@ -1,6 +1,7 @@
 import type { FundingEstimate } from 'lyra-client'
 import { useRef } from 'preact/hooks'
 import { askPeriods, type Periods } from '../periods/period.ts'
+import { subjectOf, type ViewRange } from '../range/view-range.ts'
 import { type Auction, readAuctions } from '../series/auctions.ts'
 import { type Range, readSeries, type Series } from '../series/series.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
@@ -8,7 +9,6 @@ import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { areTooMany, askDays, type Day, daysOf } from './days.ts'
 import { bucketsWanted, FIRST_PERIODS, widened } from './requests.ts'
-import { subjectOf, type ViewRange } from './view-range.ts'
 
 /** A range that changes quickly, as when it is dragged, is asked for once it rests. */
 const REST_MS = 120

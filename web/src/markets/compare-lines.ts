@@ -15,10 +15,10 @@ import {
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatDay, formatMinute } from '../figures/format-time.ts'
 import { askDays, type Day, daysOf } from '../funding/days.ts'
-import { DAY } from '../funding/view-range.ts'
 import { askPeriods, dueWithin, type Periods, RATE_SPANS } from '../periods/period.ts'
+import { DAY } from '../range/view-range.ts'
 import { type Range, secondsOf } from '../series/series.ts'
-import { RATE_BASES, type RateBasis } from './summary.ts'
+import { RATE_BASES, type RateBasis } from '../service/summary.ts'
 
 /** Values of the lines. */
 export const COMPARE_KINDS = { money: 'Money', cumulative: 'Cumulative', rate: 'Rate' } as const

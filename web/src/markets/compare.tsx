@@ -2,26 +2,27 @@ import type { Coverage } from 'lyra-client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { readColours } from '../charts/chart-options.ts'
+import { useGapShades } from '../charts/gap-times.ts'
 import { createLineChart, DASHES, lineColour, TOTAL } from '../charts/line-chart.ts'
 import { LineLegend } from '../charts/line-legend.tsx'
 import { savePng } from '../charts/save-png.ts'
 import { parseDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
-import { useGapShades } from '../funding/gap-times.ts'
-import { RangeBar } from '../funding/range-bar.tsx'
 import { heldRange } from '../funding/requests.ts'
 import { readUnits } from '../funding/units.ts'
-import { DAY, subjectOf, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { MissingRows } from '../parts/missing-rows.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answered, Failure, Skeleton } from '../parts/states.tsx'
+import { RangeBar } from '../range/range-bar.tsx'
+import { DAY, subjectOf, viewRange } from '../range/view-range.ts'
 import { nanosecondsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
+import type { RateBasis } from '../service/summary.ts'
 import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
 import {
@@ -39,7 +40,6 @@ import {
   titleOf,
   USUAL_WORTH,
 } from './compare-lines.ts'
-import type { RateBasis } from './summary.ts'
 
 const NO_LINES: readonly Line[] = []
 const NO_GAPS: Coverage['blocks']['gaps'] = []

@@ -17,7 +17,6 @@ import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { isOutdated } from '../service/freshness.ts'
 import { marketLabel } from '../service/instruments.ts'
-import { Sparkline } from './sparkline.tsx'
 import {
   averageOn,
   currentRate,
@@ -32,7 +31,8 @@ import {
   sortSummaries,
   standingOf,
   whyNoFunding,
-} from './summary.ts'
+} from '../service/summary.ts'
+import { Sparkline } from './sparkline.tsx'
 
 type Column = {
   /** Null for what nothing is sorted by. */

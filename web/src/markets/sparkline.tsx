@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { gapShades } from '../charts/gap-times.ts'
 import { formatSecond, formatSpan } from '../figures/format-time.ts'
-import { gapShades } from '../funding/gap-times.ts'
 import { breaksOf, drawn, type Range, readSeries, type Series } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { missingOf } from '../service/missing.ts'

@@ -1,10 +1,10 @@
 import type { LyraClient, MarketFunding, MarketSummary } from 'lyra-client'
 import { add, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { receivedBy } from '../funding/units.ts'
-import { DAY } from '../funding/view-range.ts'
-import { nextPaymentOf } from '../markets/summary.ts'
-import { bySize, changeOf } from '../party/payments.ts'
 import { askEach, type SinglePayment } from '../party/single-payments.tsx'
+import { bySize, changeOf } from '../payments/payments.ts'
+import { DAY } from '../range/view-range.ts'
+import { nextPaymentOf } from '../service/summary.ts'
 
 /** Payments that are looked through for the latest one of each market. */
 const LATEST = 200

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { forgetParty, keepParty, keptParties, MOST_KEPT, mayKeepMore } from './kept-parties.ts'
+import { forgetParty, keepParty, keptParties, MOST_KEPT, mayKeepMore } from '../service/kept-parties.ts'
 
 /** Keeps a party in this browser, by a name, or forgets it. */
 export function KeepParty({ partyId }: { partyId: string }) {

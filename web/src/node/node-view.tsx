@@ -4,10 +4,10 @@ import { printable } from '../../../src/core/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatAge, formatSpan, formatTime } from '../figures/format-time.ts'
 import { beforeCoverage } from '../parts/before-coverage.tsx'
-import { now } from '../parts/clock.ts'
 import { FRESHNESS_DOTS, FreshnessText } from '../parts/freshness-text.tsx'
 import { CopyLink } from '../parts/request.tsx'
 import { Answered } from '../parts/states.tsx'
+import { now } from '../service/clock.ts'
 import {
   coverageError,
   coverageSamples,

@@ -7,9 +7,9 @@ import type { Unit } from '../figures/amount.ts'
 import { approximate, type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
+import type { MarketSteps, Steps } from '../payments/payments.ts'
 import { nanosecondsOf, secondsOf } from '../series/series.ts'
 import { isDark } from '../theme.ts'
-import type { MarketSteps, Steps } from './payments.ts'
 
 export type CumulativeChartProps = {
   /** At most as many as there are kinds of lines; all of one asset. */

@@ -1,11 +1,10 @@
 import type { FundingPayment, MarketFunding } from 'lyra-client'
 import { useMemo } from 'preact/hooks'
+import { useGapShades } from '../charts/gap-times.ts'
 import { inUnit, placesOf } from '../figures/amount.ts'
 import { add, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatDay } from '../figures/format-time.ts'
-import { useGapShades } from '../funding/gap-times.ts'
-import { DAY, subjectOf } from '../funding/view-range.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
@@ -15,15 +14,6 @@ import { Request } from '../parts/request.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
-import type { Range } from '../series/series.ts'
-import { latestCoverage } from '../service/coverage.ts'
-import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
-import { lyra } from '../service/lyra.ts'
-import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
-import { useChanges } from '../service/use-changes.ts'
-import { useQuery } from '../service/use-query.ts'
-import { CumulativeChart } from './cumulative-chart.tsx'
-import { heldPayments, lastTime, PaymentRange, shownRange } from './payment-range.tsx'
 import {
   changesByDay,
   changesOf,
@@ -35,7 +25,17 @@ import {
   sumsByMarket,
   totalOf,
   withDays,
-} from './payments.ts'
+} from '../payments/payments.ts'
+import { DAY, subjectOf } from '../range/view-range.ts'
+import type { Range } from '../series/series.ts'
+import { latestCoverage } from '../service/coverage.ts'
+import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
+import { useChanges } from '../service/use-changes.ts'
+import { useQuery } from '../service/use-query.ts'
+import { CumulativeChart } from './cumulative-chart.tsx'
+import { heldPayments, lastTime, PaymentRange, shownRange } from './payment-range.tsx'
 import { EachPayment } from './single-payments.tsx'
 import { StatementDownload } from './statement-download.tsx'
 

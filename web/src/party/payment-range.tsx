@@ -1,8 +1,8 @@
 import { formatMinute } from '../figures/format-time.ts'
-import { RangeBar } from '../funding/range-bar.tsx'
-import { DAY, SECOND, type ViewRange, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { MissingRows } from '../parts/missing-rows.tsx'
+import { RangeBar } from '../range/range-bar.tsx'
+import { DAY, SECOND, type ViewRange, viewRange } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 

@@ -1,6 +1,6 @@
 import { computed } from '@preact/signals'
 import { formatAge, formatMinute, formatSecond, formatTime } from '../figures/format-time.ts'
-import { now } from '../parts/clock.ts'
+import { now } from './clock.ts'
 import { connection, reasonOf } from './connection.ts'
 import { coverageError, coverageSamples, coverageTime, latestCoverage, readiness } from './coverage.ts'
 

@@ -1,4 +1,4 @@
-import { now } from '../parts/clock.ts'
+import { now } from '../service/clock.ts'
 import { connection, nextTry, tryNow } from '../service/connection.ts'
 import { latestCoverage } from '../service/coverage.ts'
 

@@ -2,10 +2,10 @@ import type { MarketSummary, ProviderStanding } from 'lyra-client'
 import { compare, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent, formatRate, RATE_PLACES } from '../figures/format-figure.ts'
 import { shortId } from '../figures/short-id.ts'
-import { currentRate } from '../markets/summary.ts'
-import { nameOfParty } from '../mine/kept-parties.ts'
 import { showPart } from '../providers/columns.ts'
 import { marketLabel } from '../service/instruments.ts'
+import { nameOfParty } from '../service/kept-parties.ts'
+import { currentRate } from '../service/summary.ts'
 import type { Watch } from './watches.ts'
 
 /** How something that is watched is now, and what the reader is told if it has become so. */

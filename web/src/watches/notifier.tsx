@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { useSummaries } from '../markets/use-summaries.ts'
 import { useStanding } from '../providers/standing.ts'
 import { pollCoverage } from '../service/coverage.ts'
+import { useSummaries } from '../service/use-summaries.ts'
 import { type Judged, judgeProvider, judgeRate } from './judge.ts'
 import { keyOf, noteSeen, type Watch, watches } from './watches.ts'
 

@@ -1,4 +1,4 @@
-import { itemsIn, keptList } from '../service/kept-list.ts'
+import { itemsIn, keptList } from './kept-list.ts'
 
 /** A party that the reader keeps in this browser, with the name that they gave it; an empty one if none. */
 export type KeptParty = { id: string; name: string }

@@ -3,8 +3,8 @@ import { nextPayment, pricePremium } from '../../../src/core/domain/market-figur
 import { type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { type Sorting, sortRows } from '../parts/sorting.ts'
 import { lengthOf, RATE_SPANS, rateFor, readPeriod } from '../periods/period.ts'
-import { marketLabel } from '../service/instruments.ts'
-import { lyra } from '../service/lyra.ts'
+import { marketLabel } from './instruments.ts'
+import { lyra } from './lyra.ts'
 
 /** Markets are read so many at a time, so many times at most. */
 const PAGE_ROWS = 1_000

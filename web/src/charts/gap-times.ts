@@ -1,8 +1,8 @@
 import type { Coverage, MissingBlocks } from 'lyra-client'
 import { useMemo } from 'preact/hooks'
-import type { Shade } from '../charts/draw.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatSecond } from '../figures/format-time.ts'
+import type { Shade } from './draw.ts'
 
 /** Times before and after any that is drawn: where a gap is open, it shades the chart to its edge. */
 const [EARLIEST, LATEST] = [-(2n ** 63n), 2n ** 63n - 1n]

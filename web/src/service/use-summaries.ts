@@ -1,9 +1,9 @@
 import type { MarketSummary } from 'lyra-client'
 import { useEffect, useState } from 'preact/hooks'
-import { lastHeight, latestCoverage } from '../service/coverage.ts'
-import { followStream } from '../service/follow-stream.ts'
-import { type Query, useQuery } from '../service/use-query.ts'
+import { lastHeight, latestCoverage } from './coverage.ts'
+import { followStream } from './follow-stream.ts'
 import { askSummaries } from './summary.ts'
+import { type Query, useQuery } from './use-query.ts'
 
 /** Changes arrive one by one and are shown together, milliseconds. */
 const SHOW_MS = 200
