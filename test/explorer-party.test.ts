@@ -4,8 +4,8 @@ import { describe, test } from 'node:test'
 import type { FundingPayment, LiquidityProviderEpoch, MarketFunding } from 'lyra-client'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { add, type Decimal, writeDecimal } from '../web/src/figures/decimal.ts'
-import type { SinglePayment } from '../web/src/party/single-payments.tsx'
 import { changesByDay, changesOf, cumulative, sumsByDay, sumsByMarket } from '../web/src/payments/payments.ts'
+import { askEach, type SinglePayment } from '../web/src/payments/single-payments.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
 import {
@@ -25,7 +25,7 @@ import { until } from './fixtures/until.ts'
 
 const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
-const { askEach, PaymentsTable } = await import('../web/src/party/single-payments.tsx')
+const { PaymentsTable } = await import('../web/src/party/single-payments.tsx')
 const { askParty, holdingsOf } = await import('../web/src/mine/holding.ts')
 const { readParties } = await import('../web/src/service/kept-parties.ts')
 const { HoldingsTable } = await import('../web/src/mine/mine.tsx')

@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 
 const SRC = join(import.meta.dirname, '../src')
+const WEB = join(import.meta.dirname, '../web')
 
 /** The layers of the program and their folders, from the lowest up: each imports only lower ones. Files next to folders serve all. */
 const LAYERS: Record<string, readonly string[]> = {
@@ -43,29 +44,70 @@ const ROOMS = Object.entries(LAYERS).flatMap(([layer, rooms]) => [
   ...rooms.map((room) => `${layer}/${room}`),
 ])
 
-/** The files that each file imports, for values or types, by path within src. */
-const IMPORTS = new Map(
-  readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name): [string, string[]] => {
-      const text = readFileSync(join(SRC, name), 'utf8')
-      const found = text.matchAll(
-        /(?:\bfrom\s+|\bimport\s*\(?\s*)'(\.[^']+|#(?:core|service|tools)\/[^']+)'/g,
-      )
-      return [name, [...found].map(([, to]) => pathOf(name, to!))]
-    }),
-)
+/**
+ * The folders and files of the explorer, from the lowest up: each imports only those before it, and folders import files of their own.
+ * After `charts` each folder is a view, or what a view contains.
+ */
+const EXPLORER: readonly string[] = [
+  'src/figures',
+  'src/series',
+  'src/periods',
+  'src/payments',
+  'src/service',
+  'src/location.ts',
+  'src/theme.ts',
+  'src/parts',
+  'src/range',
+  'src/charts',
+  'src/watches',
+  'src/providers',
+  'src/funding',
+  'src/markets',
+  'src/mine',
+  'src/party',
+  'src/checkpoints',
+  'src/node',
+  'src/first-requests.ts',
+  'src/shell',
+  'src/app.tsx',
+  'src/main.tsx',
+  'reference',
+]
+
+/** The files that each file imports, by path within a folder of the checkout. */
+type Imports = ReadonlyMap<string, readonly string[]>
+
+/** What the files of a folder import, for values or types. */
+function importsIn(root: string, folders: readonly string[]): Imports {
+  const names = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
+  return new Map(
+    names
+      .filter((name) => /\.tsx?$/.test(name))
+      .map((name): [string, string[]] => {
+        const text = readFileSync(join(root, name), 'utf8')
+        const found = text.matchAll(
+          /(?:\bfrom\s+|\bimport\s*\(?\s*)'(\.[^']+|#(?:core|service|tools)\/[^']+)'/g,
+        )
+        return [name, [...found].map(([, to]) => pathOf(name, to!))]
+      }),
+  )
+}
 
 /** The file that an import names, which may do so by its layer: `#core/domain/time`. */
 function pathOf(name: string, to: string): string {
   return to.startsWith('#') ? `${to.slice(1)}.ts` : normalize(join(dirname(name), to))
 }
 
+const IMPORTS = importsIn(SRC, ['.'])
+const WEB_IMPORTS = importsIn(WEB, ['src', 'reference'])
+
 /** An import cycle through a file; null if there is none. */
-function cycleFrom(start: string): string[] | null {
+function cycleFrom(imports: Imports, start: string): string[] | null {
   const seen = new Set<string>()
   const follow = (name: string, way: string[]): string[] | null => {
-    for (const next of IMPORTS.get(name) ?? []) {
+    for (const next of imports.get(name) ?? []) {
       if (next === start) return [...way, name, next]
       if (seen.has(next)) continue
       seen.add(next)
@@ -78,10 +120,12 @@ function cycleFrom(start: string): string[] | null {
 }
 
 test('No file imports itself through others, neither its values nor its types', () => {
-  assert.ok(IMPORTS.size > 300)
-  for (const name of IMPORTS.keys()) {
-    const cycle = cycleFrom(name)
-    assert.ok(cycle === null, cycle?.join(' > ') ?? '')
+  assert.ok(IMPORTS.size > 300 && WEB_IMPORTS.size > 100)
+  for (const imports of [IMPORTS, WEB_IMPORTS]) {
+    for (const name of imports.keys()) {
+      const cycle = cycleFrom(imports, name)
+      assert.ok(cycle === null, cycle?.join(' > ') ?? '')
+    }
   }
 })
 
@@ -99,6 +143,25 @@ test('Imports go from one folder of the program to a lower one', () => {
     }
   }
   assert.deepEqual(upward, [])
+})
+
+test('Imports go from one folder of the explorer to a lower one, and to nothing else but the client and core/domain', () => {
+  const placeOf = (name: string) =>
+    name
+      .split('/')
+      .slice(0, name.startsWith('src/') ? 2 : 1)
+      .join('/')
+  const wrong: string[] = []
+  for (const [name, imports] of WEB_IMPORTS) {
+    const from = EXPLORER.indexOf(placeOf(name))
+    assert.ok(from >= 0, `this test does not list web/${placeOf(name)}`)
+    for (const other of imports.filter((to) => !to.endsWith('.css'))) {
+      const to = EXPLORER.indexOf(placeOf(other))
+      const isAllowed = to < 0 ? /^\.\.\/(?:client\/src|src\/core\/domain)\//.test(other) : to <= from
+      if (!isAllowed) wrong.push(`${name} imports ${other}`)
+    }
+  }
+  assert.deepEqual(wrong, [])
 })
 
 test('The rooms of a folder import each other one way, at every depth', () => {

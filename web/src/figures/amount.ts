@@ -22,6 +22,14 @@ export function unitOf(instrument: Instrument | null | undefined): Unit | null {
   return Number(decimals) > MAX_DECIMALS ? null : { symbol, decimals: Number(decimals) }
 }
 
+/** The unit of a mark price, which has the market's decimals, not those of its asset; null if they are not known. */
+export function markUnit(instrument: Instrument | null): Unit | null {
+  const places = instrument?.decimalPlaces ?? ''
+  return /^\d{1,2}$/.test(places)
+    ? { symbol: unitOf(instrument)?.symbol ?? '', decimals: Number(places) }
+    : null
+}
+
 /**
  * Decimal digits that are shown of a market's TWAPs: those of its prices, at least two. Means have more, which say nothing.
  */

@@ -1,4 +1,5 @@
 import {
+  compare,
   type Decimal,
   digitsAt,
   parseDecimal,
@@ -43,6 +44,18 @@ export function formatRate(fraction: Decimal, places: number): string {
   const { digits, scale } = roundVisibly(inHundredths(fraction), places)
   const shown = Math.max(scale, places)
   return `${groupSigned({ digits: digitsAt({ digits, scale }, shown), scale: shown })} %`
+}
+
+/** Decimal places of a part of one in percent: a small one needs more, because a penalty of 0.006 is not none. */
+const PART_PLACES = 2
+const SMALL_PART_PLACES = 4
+
+/** A part of one as a percentage that is read at a glance: `4.67 %`, or `0.0467 %` if it is small; other text as it is. */
+export function formatPart(text: string): string {
+  const number = parseDecimal(text)
+  if (number === null) return text
+  const isSmall = compare(number, { digits: 1n, scale: 2 }) < 0
+  return formatPercent(writeDecimal(roundVisibly(number, 2 + (isSmall ? SMALL_PART_PLACES : PART_PLACES))))
 }
 
 function inHundredths({ digits, scale }: Decimal): Decimal {

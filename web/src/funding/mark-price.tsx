@@ -1,17 +1,9 @@
-import type { Instrument, MarketSummary } from 'lyra-client'
-import { type Unit, unitOf } from '../figures/amount.ts'
+import type { MarketSummary } from 'lyra-client'
+import { markUnit } from '../figures/amount.ts'
 import { formatSecond } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
 import { isOutdated } from '../service/freshness.ts'
 import type { Query } from '../service/use-query.ts'
-
-/** The unit of a mark price, which has the market's decimals, not those of its asset; null if they are not known. */
-export function markUnit(instrument: Instrument | null): Unit | null {
-  const places = instrument?.decimalPlaces ?? ''
-  return /^\d{1,2}$/.test(places)
-    ? { symbol: unitOf(instrument)?.symbol ?? '', decimals: Number(places) }
-    : null
-}
 
 /** The market's latest mark price; nothing if it has none, or its decimals are not known. */
 export function MarkPrice({ query }: { query: Query<MarketSummary | null> }) {

@@ -18,7 +18,7 @@ import { askDays, type Day, daysOf } from '../funding/days.ts'
 import { askPeriods, dueWithin, type Periods, RATE_SPANS } from '../periods/period.ts'
 import { DAY } from '../range/view-range.ts'
 import { type Range, secondsOf } from '../series/series.ts'
-import { RATE_BASES, type RateBasis } from '../service/summary.ts'
+import { RATE_BASES, type RateBasis } from './rates.ts'
 
 /** Values of the lines. */
 export const COMPARE_KINDS = { money: 'Money', cumulative: 'Cumulative', rate: 'Rate' } as const

@@ -22,7 +22,6 @@ import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
-import type { RateBasis } from '../service/summary.ts'
 import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
 import {
@@ -40,6 +39,7 @@ import {
   titleOf,
   USUAL_WORTH,
 } from './compare-lines.ts'
+import type { RateBasis } from './rates.ts'
 
 const NO_LINES: readonly Line[] = []
 const NO_GAPS: Coverage['blocks']['gaps'] = []

@@ -17,22 +17,13 @@ import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { isOutdated } from '../service/freshness.ts'
 import { marketLabel } from '../service/instruments.ts'
-import {
-  averageOn,
-  currentRate,
-  MOST_COMPARED,
-  nextPaymentOf,
-  pricePremiumOf,
-  RATE_BASES,
-  type RateBasis,
-  rateOn,
-  SORTS,
-  type Sort,
-  sortSummaries,
-  standingOf,
-  whyNoFunding,
-} from '../service/summary.ts'
+import { currentRate, nextPaymentOf, standingOf, whyNoFunding } from '../service/summary.ts'
+import { SORTS, type Sort, sortSummaries } from './market-order.ts'
+import { averageOn, pricePremiumOf, RATE_BASES, type RateBasis, rateOn } from './rates.ts'
 import { Sparkline } from './sparkline.tsx'
+
+/** Markets that are compared at most: more lines cannot be distinguished. */
+export const MOST_COMPARED = 6
 
 type Column = {
   /** Null for what nothing is sorted by. */

@@ -11,10 +11,11 @@ import { Segments } from '../parts/segments.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
-import { MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from '../service/summary.ts'
+import { SUMMARIES_URL } from '../service/summary.ts'
 import { useSummaries } from '../service/use-summaries.ts'
 import { HeatMap } from './heat-map.tsx'
-import { inOrder, MarketsTable, readBasis } from './markets-table.tsx'
+import { inOrder, MarketsTable, MOST_COMPARED, readBasis } from './markets-table.tsx'
+import { RATE_BASES } from './rates.ts'
 
 /** Rows of a page: of all markets of a large network they would keep a browser busy for seconds. */
 const ROWS = 100

@@ -1,8 +1,8 @@
 import type { LyraClient, MarketFunding, MarketSummary } from 'lyra-client'
 import { add, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { receivedBy } from '../funding/units.ts'
-import { askEach, type SinglePayment } from '../party/single-payments.tsx'
 import { bySize, changeOf } from '../payments/payments.ts'
+import { askEach, type SinglePayment } from '../payments/single-payments.ts'
 import { DAY } from '../range/view-range.ts'
 import { nextPaymentOf } from '../service/summary.ts'
 

@@ -1,6 +1,5 @@
 import { withoutFormula } from '../../../src/core/domain/formula.ts'
-import { exactAmount, type Unit } from '../figures/amount.ts'
-import { markUnit } from '../funding/mark-price.tsx'
+import { exactAmount, markUnit, type Unit } from '../figures/amount.ts'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
 import { csvOf } from './csv.ts'
 

@@ -1,24 +1,24 @@
 import type { LiquidityProviderEpoch, ProviderStanding } from 'lyra-client'
 import { parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
-import { formatPercent } from '../figures/format-figure.ts'
+import { formatPart, formatPercent } from '../figures/format-figure.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { MissingRows } from '../parts/missing-rows.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Answer } from '../parts/states.tsx'
-import { showPart } from '../providers/columns.ts'
 import { EpochsTable } from '../providers/epochs-table.tsx'
 import type { ProviderRow } from '../providers/fees.ts'
 import { leastTime } from '../providers/provider-figure.tsx'
 import { areProvisionsKnown, describeOthers } from '../providers/provisions.ts'
-import { describeStanding, penaltyIfStayed, useStanding } from '../providers/standing.ts'
+import { describeStanding, penaltyIfStayed } from '../providers/standing.ts'
 import { useProviders } from '../providers/use-providers.ts'
 import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import type { OpenRange } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { type Query, together, useQuery } from '../service/use-query.ts'
+import { useStanding } from '../service/use-standing.ts'
 import { describeCosts } from './epoch-costs.ts'
 
 /** Epochs that are read of all markets together, and shown of each; on a phone each is a card of nine figures. */
@@ -185,9 +185,9 @@ export function describeNow(
   standing: ProviderStanding | null,
 ): string {
   const bound =
-    fees.others === null ? ['', ''] : ['at most ', `: ${describeOthers()} ${showPart(fees.others)}`]
+    fees.others === null ? ['', ''] : ['at most ', `: ${describeOthers()} ${formatPart(fees.others)}`]
   const share =
-    fees.share === null ? 'Fee share not known.' : `Fee share ${bound.join(showPart(fees.share))}.`
+    fees.share === null ? 'Fee share not known.' : `Fee share ${bound.join(formatPart(fees.share))}.`
   if (sla === null) return `${share} The market data have no SLA figures for it.`
   const terms = standing === null ? null : (instrumentOf(standing.marketId)?.sla ?? null)
   const now = standing === null ? null : describeStanding(standing, penaltyIfStayed(standing, sla, terms))
@@ -195,10 +195,10 @@ export function describeNow(
   const time = sla.currentEpochFractionOfTimeOnBook
   if (time === '') return `${share} Time on book this epoch not known.`
   const [own, minimum] = [parseDecimal(time), parseDecimal(least ?? '')]
-  const shown = `Time on book this epoch ${showPart(time)}`
+  const shown = `Time on book this epoch ${formatPart(time)}`
   if (own === null || minimum === null) return `${share} ${shown}.`
   const apart = subtract(own, minimum)
   const distance = writeDecimal({ ...apart, digits: apart.digits < 0n ? -apart.digits : apart.digits })
   const side = apart.digits < 0n ? 'below' : 'above'
-  return `${share} ${shown}: ${showPart(distance).replace(' %', ' percentage points')} ${side} the minimum of ${formatPercent(least!)}.`
+  return `${share} ${shown}: ${formatPart(distance).replace(' %', ' percentage points')} ${side} the minimum of ${formatPercent(least!)}.`
 }

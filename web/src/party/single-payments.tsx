@@ -1,4 +1,3 @@
-import type { FundingPayment, LyraClient, Page, PageOptions, StatementRow } from 'lyra-client'
 import { placesOf } from '../figures/amount.ts'
 import { writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
@@ -14,6 +13,7 @@ import { Answer } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { changeOf } from '../payments/payments.ts'
+import { askEach, type SinglePayment } from '../payments/single-payments.ts'
 import { subjectOf, type ViewRange } from '../range/view-range.ts'
 import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
@@ -22,11 +22,6 @@ import { useQuery } from '../service/use-query.ts'
 /** Rows of a page; on a phone each is a card. */
 const ROWS = 20
 const ROWS_OF_PHONE = 5
-
-/** A payment, with what a statement knows of it. */
-export type SinglePayment = FundingPayment & Pick<StatementRow, 'rate' | 'size'>
-
-type SinglePayments = Page<FundingPayment> & { payments: readonly SinglePayment[] }
 
 /** Each payment of a party in a range, the latest first, with its rate and the position that it was for. */
 export function EachPayment({
@@ -69,35 +64,6 @@ export function EachPayment({
       </Answer>
     </>
   )
-}
-
-/** A page of payments, with their rates and sizes. */
-export async function askEach(
-  client: LyraClient,
-  { partyId, from, to }: { partyId: string; from: bigint; to: bigint },
-  page: PageOptions,
-  signal?: AbortSignal,
-): Promise<SinglePayments> {
-  const found = await client.fundingPaymentsPage({ partyId, from, to }, { ...page, signal })
-  const nodes = found.rows.map(({ node }) => node)
-  if (nodes.length === 0) return { ...found, payments: [] }
-  // A statement of the page's times has the rates and sizes of its payments.
-  const times = nodes.map(({ timestamp }) => BigInt(timestamp)).sort((a, b) => (a < b ? -1 : 1))
-  const { partyStatement } = await client.partyStatement(partyId, {
-    from: times[0]!,
-    to: times.at(-1)! + 1n,
-    signal,
-  })
-  const known = new Map(
-    partyStatement.rows
-      .filter(({ kind }) => kind === 'funding payment')
-      .map((row) => [`${row.marketId} ${row.period}`, row]),
-  )
-  const payments = nodes.map((payment): SinglePayment => {
-    const row = known.get(`${payment.marketId} ${payment.fundingPeriodSeq}`)
-    return { ...payment, rate: row?.rate ?? null, size: row?.size ?? null }
-  })
-  return { ...found, payments }
 }
 
 const STYLE = { places: 2, signed: true }

@@ -8,7 +8,7 @@ import {
   trimZeros,
   writeDecimal,
 } from '../figures/decimal.ts'
-import { formatPercent, groupDigits } from '../figures/format-figure.ts'
+import { formatPart, groupDigits } from '../figures/format-figure.ts'
 import { type Sorting, sortRows } from '../parts/sorting.ts'
 import { marketUnit } from '../service/instruments.ts'
 import type { ProviderRow } from './fees.ts'
@@ -175,27 +175,17 @@ export const COLUMNS: readonly Column[] = [
 /** Decimal digits shown; the exact text is on hover. */
 const PLACES = 2
 
-/** Parts of one need two more if they are small: a penalty of 0.006 is not none. */
-const SMALL_PART_PLACES = 4
+/** Decimal digits of a plain number, such as a score. */
+const NUMBER_PLACES = 4
 
 /** A figure as it is read: two decimal digits, in percent or in whole units of the asset if they are known. */
 export function showFigure({ kind, list }: Column, text: string, marketId: string): string {
-  if (list) return text.split(' ').map(showPart).join(' · ')
-  if (kind === 'part') return showPart(text)
+  if (list) return text.split(' ').map(formatPart).join(' · ')
+  if (kind === 'part') return formatPart(text)
   const number = parseDecimal(text)
   if (number === null) return text
   if (kind === 'amount') return formatAmount(text, marketUnit(marketId), { places: PLACES })
-  return groupDigits(trimZeros(writeDecimal(roundVisibly(number, SMALL_PART_PLACES))))
-}
-
-/** A part of one in percent, with two decimal digits, or four if it is small. */
-export function showPart(text: string): string {
-  const number = parseDecimal(text)
-  if (number === null) return text
-  const isSmall = compare(number, { digits: 1n, scale: 2 }) < 0
-  return formatPercent(
-    writeDecimal(roundVisibly(number, isSmall ? SMALL_PART_PLACES + 2 : SMALL_PART_PLACES)),
-  )
+  return groupDigits(trimZeros(writeDecimal(roundVisibly(number, NUMBER_PLACES))))
 }
 
 /** Whether a provider was penalised: for the last epoch, in fees or bond, or for one before. */

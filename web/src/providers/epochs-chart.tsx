@@ -2,8 +2,7 @@ import type { LiquidityProviderEpoch } from 'lyra-client'
 import { useState } from 'preact/hooks'
 import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
 import { approximate, parseDecimal } from '../figures/decimal.ts'
-import { formatPercent, groupDigits } from '../figures/format-figure.ts'
-import { showPart } from './columns.ts'
+import { formatPart, formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { EPOCH_COLUMNS, type EpochColumn } from './epochs.ts'
 import { isBelow } from './provider-figure.tsx'
 
@@ -153,7 +152,7 @@ function isFigureKnown({ read, kind }: EpochColumn, row: LiquidityProviderEpoch)
 }
 
 function showValue({ kind }: EpochColumn, text: string, unit: Unit | null): string {
-  return kind === 'amount' ? formatAmountWithUnit(text, unit, { places: 2 }) : showPart(text)
+  return kind === 'amount' ? formatAmountWithUnit(text, unit, { places: 2 }) : formatPart(text)
 }
 
 /** A place on the screen, not a figure. */

@@ -1,7 +1,7 @@
 import type { LiquidityProviderEpoch } from 'lyra-client'
 import { inUnit, placesOf } from '../figures/amount.ts'
 import { parseDecimal } from '../figures/decimal.ts'
-import { groupDigits } from '../figures/format-figure.ts'
+import { formatPart, groupDigits } from '../figures/format-figure.ts'
 import { formatSecond } from '../figures/format-time.ts'
 import { setParams } from '../location.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
@@ -9,7 +9,7 @@ import { SortField, SortHeader } from '../parts/sort-controls.tsx'
 import { readSorting } from '../parts/sorting.ts'
 import { TablePlace } from '../parts/table-place.tsx'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
-import { isPenalty, showPart } from './columns.ts'
+import { isPenalty } from './columns.ts'
 import {
   countMissing,
   describeDearest,
@@ -66,7 +66,12 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
       ) : kind === 'amount' ? (
         <Amount text={text} unit={unit} places={2} least={column.least ?? 0} bare name={`epoch-${name}`} />
       ) : (
-        <Rounded text={text} shown={showPart(text)} name={`epoch-${name}`} bad={penalty && isPenalty(text)} />
+        <Rounded
+          text={text}
+          shown={formatPart(text)}
+          name={`epoch-${name}`}
+          bad={penalty && isPenalty(text)}
+        />
       )}
       {name === 'book' && parseDecimal(text ?? '') !== null && (
         <Bar part={parseDecimal(text!)!} least={minimum} />

@@ -13,10 +13,10 @@ import {
   subtract,
   writeDecimal,
 } from '../figures/decimal.ts'
-import { formatPercent, groupDigits } from '../figures/format-figure.ts'
+import { formatPart, formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { type Sorting, sortRows } from '../parts/sorting.ts'
-import { isPenalty, showPart } from './columns.ts'
+import { isPenalty } from './columns.ts'
 
 /** A figure of an epoch. */
 export type EpochColumn = {
@@ -203,9 +203,9 @@ export function describeDearest(
   const before = earlier[0]
   const isNext = before !== undefined && BigInt(before.epoch) + 1n === BigInt(row.epoch)
   const begun = isNext ? `From ${formatMinute(before.timestamp)} to ` : 'Ended '
-  const bond = isPenalty(row.bondPenalty) ? ` and ${showPart(row.bondPenalty!)} of its bond` : ''
+  const bond = isPenalty(row.bondPenalty) ? ` and ${formatPart(row.bondPenalty!)} of its bond` : ''
   return {
-    what: `Epoch ${groupDigits(row.epoch)} cost the most of these ${rows.length}: ${formatAmountWithUnit(lost, unit, { places: 2 })}, ${showPart(row.feePenalty!)} of its fees${bond}.`,
+    what: `Epoch ${groupDigits(row.epoch)} cost the most of these ${rows.length}: ${formatAmountWithUnit(lost, unit, { places: 2 })}, ${formatPart(row.feePenalty!)} of its fees${bond}.`,
     why: `${begun}${formatMinute(row.timestamp)} UTC. ${whyPenalised(row, earlier, terms)}${notes}`,
   }
 }
@@ -225,7 +225,7 @@ function whyPenalised(
   sla: SlaParameters | null,
 ): string {
   const time = parseDecimal(timeOnBook ?? '')
-  const said = `Time on book ${showPart(timeOnBook || 'unknown')}`
+  const said = `Time on book ${formatPart(timeOnBook || 'unknown')}`
   if (sla === null) return `${said}.`
   const minimum = `the minimum of ${formatPercent(sla.commitmentMinTimeFraction)}`
   const unproved = `${said}; ${minimum} is that of today.`

@@ -10,11 +10,11 @@ import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
+import { useStanding } from '../service/use-standing.ts'
 import { EpochsChart } from './epochs-chart.tsx'
 import { EpochsTable } from './epochs-table.tsx'
 import type { ProviderRow } from './fees.ts'
 import { leastTime } from './provider-figure.tsx'
-import { useStanding } from './standing.ts'
 import { StandingPanel } from './standing-panel.tsx'
 
 /** How many epochs can be looked at. */

@@ -1,4 +1,5 @@
 import { inUnit, type Unit } from '../figures/amount.ts'
+import { formatPart } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
 import { Link } from '../parts/link.tsx'
@@ -9,7 +10,7 @@ import { SortField, SortHeader } from '../parts/sort-controls.tsx'
 import { readSorting, type Sorting } from '../parts/sorting.ts'
 import { TablePlace } from '../parts/table-place.tsx'
 import { marketLabel } from '../service/instruments.ts'
-import { COLUMNS, type Column, showPart, sortProviders } from './columns.ts'
+import { COLUMNS, type Column, sortProviders } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
 import { isBelow, leastTime, ProviderFigure } from './provider-figure.tsx'
@@ -104,7 +105,7 @@ function OthersNote({ providers }: { providers: readonly ProviderRow[] }) {
     providers.flatMap(({ marketId, fees }) => (fees.others === null ? [] : [[marketId, fees.others]])),
   )
   if (shares.size === 0) return null
-  const parts = [...shares].map(([marketId, part]) => `${showPart(part)} on ${marketLabel(marketId)}`)
+  const parts = [...shares].map(([marketId, part]) => `${formatPart(part)} on ${marketLabel(marketId)}`)
   return (
     <p class="quiet" data-figure="others">
       At most: {describeOthers()} a part of the equity-like share ({parts.join(', ')}), and may be paid fees,

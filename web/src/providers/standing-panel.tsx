@@ -6,7 +6,7 @@ import type {
 } from 'lyra-client'
 import type { Unit } from '../figures/amount.ts'
 import { multiply, ONE, parseDecimal, ratio, writeDecimal } from '../figures/decimal.ts'
-import { formatPercent, groupDigits } from '../figures/format-figure.ts'
+import { formatPart, formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { formatAge } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
@@ -19,7 +19,7 @@ import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { describeMissing } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
 import { NotifyOfProvider } from '../watches/notify-me.tsx'
-import { isPenalty, showPart } from './columns.ts'
+import { isPenalty } from './columns.ts'
 import { earnedOf } from './epochs.ts'
 import { Bar, isBelow } from './provider-figure.tsx'
 import { areProvisionsKnown } from './provisions.ts'
@@ -110,7 +110,7 @@ function StandingFigures({ standing, ifStayed, newest, unit }: StandingFiguresPr
         name="Time on book so far"
         main={
           timeOnBook === null ? null : (
-            <Rounded text={timeOnBook} shown={showPart(timeOnBook)} name="standing-book" />
+            <Rounded text={timeOnBook} shown={formatPart(timeOnBook)} name="standing-book" />
           )
         }
         none="Not known: the core has sent none in this epoch"
@@ -118,12 +118,12 @@ function StandingFigures({ standing, ifStayed, newest, unit }: StandingFiguresPr
       >
         {ifLeft !== null && (
           <span class="figure-more">
-            {showPart(ifLeft)} of the whole epoch
+            {formatPart(ifLeft)} of the whole epoch
             <Bar part={parseDecimal(ifLeft)!} least={minimum} />
           </span>
         )}
         {minimum !== null && <span class="figure-more">required: {formatPercent(minimum)}</span>}
-        {elapsed !== null && <span class="figure-more">{showPart(elapsed)} of the epoch has passed</span>}
+        {elapsed !== null && <span class="figure-more">{formatPart(elapsed)} of the epoch has passed</span>}
         {at !== null && <AsOf time={at} />}
       </Figure>
       <IfLeft standing={standing} ifStayed={ifStayed} last={last} unit={unit} />
@@ -175,7 +175,7 @@ function StillNeeded({ standing }: { standing: ProviderStanding }) {
       {needed?.state === 'possible' && (
         <span class="figure-more">
           of the remaining {formatAge(needed.remaining)} (
-          <Rounded text={stillNeeded!} shown={showPart(stillNeeded!)} name="still-needed-part" />
+          <Rounded text={stillNeeded!} shown={formatPart(stillNeeded!)} name="still-needed-part" />
           ), to reach {least}
         </span>
       )}
@@ -202,7 +202,7 @@ function IfLeft({ standing, ifStayed, last, unit }: IfLeftProps) {
           <>
             <Rounded
               text={feePenaltyIfLeft}
-              shown={showPart(feePenaltyIfLeft)}
+              shown={formatPart(feePenaltyIfLeft)}
               name="penalty-if-left"
               bad={isPenalty(feePenaltyIfLeft)}
             />{' '}
@@ -215,13 +215,13 @@ function IfLeft({ standing, ifStayed, last, unit }: IfLeftProps) {
     >
       {ifLeft !== null && (
         <span class="figure-more">
-          time on book {showPart(ifLeft)} of the epoch
+          time on book {formatPart(ifLeft)} of the epoch
           {minimum !== null && `, ${isBelow(ifLeft, minimum) ? 'below' : 'at least'} the minimum`}
         </span>
       )}
       {ifStayed !== null && (
         <span class="figure-more">
-          staying to the end <Rounded text={ifStayed} shown={showPart(ifStayed)} name="penalty-if-stayed" />
+          staying to the end <Rounded text={ifStayed} shown={formatPart(ifStayed)} name="penalty-if-stayed" />
         </span>
       )}
       {cost !== null && (
@@ -246,7 +246,7 @@ function LastEpoch({ last, unit }: WithLast) {
       {earned !== null && (
         <span class="figure-more">
           earned <Amount text={earned} unit={unit} places={2} name="last-earned" /> after a fee penalty of{' '}
-          {showPart(last!.feePenalty!)}
+          {formatPart(last!.feePenalty!)}
         </span>
       )}
     </Figure>

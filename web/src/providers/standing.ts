@@ -1,7 +1,6 @@
 import type {
   LiquidityProviderEpoch,
   LiquidityProviderSla,
-  LiquidityStandingAnswer,
   ProviderStanding,
   SlaParameters,
 } from 'lyra-client'
@@ -17,29 +16,11 @@ import {
   subtract,
   writeDecimal,
 } from '../figures/decimal.ts'
-import { formatPercent } from '../figures/format-figure.ts'
+import { formatPart, formatPercent } from '../figures/format-figure.ts'
 import { formatAge } from '../figures/format-time.ts'
-import { latestCoverage } from '../service/coverage.ts'
-import { lyra } from '../service/lyra.ts'
-import { type Query, useQuery } from '../service/use-query.ts'
-import { showPart } from './columns.ts'
 import { penaltyTermsOf } from './epochs.ts'
 
-/** Every block has other figures: they are asked for again with the blocks, so often. */
-const REFRESH_NS = 5_000_000_000n
-
 const SECOND = 1_000_000_000n
-
-/** How a party stands on a market, or on all its markets, kept up to date. */
-export function useStanding(filters: { partyId: string; marketId?: string }): Query<LiquidityStandingAnswer> {
-  const coverage = latestCoverage()
-  const time = BigInt(coverage?.blocks.lastTimestamp ?? 0) / REFRESH_NS
-  return useQuery(
-    coverage === null ? null : `standing ${filters.partyId} ${filters.marketId ?? ''}`,
-    (signal) => lyra.liquidityStanding({ ...filters, signal }),
-    { version: `${time}` },
-  )
-}
 
 /** What a provider must still do to reach the minimum; spans are Unix nanoseconds. */
 export type Needed =
@@ -99,13 +80,13 @@ export function describeStanding(standing: ProviderStanding, ifStayed: string | 
       ? `${least} of the epoch is reached`
       : needed.state === 'out of reach'
         ? `${least} can no longer be reached`
-        : `${least} needs ${formatAtLeast(needed.time)} of the remaining ${formatAge(needed.remaining)} (${showPart(stillNeeded!)})`
-  const stayed = ifStayed === null ? '' : `, staying to the end ${showPart(ifStayed)}`
+        : `${least} needs ${formatAtLeast(needed.time)} of the remaining ${formatAge(needed.remaining)} (${formatPart(stillNeeded!)})`
+  const stayed = ifStayed === null ? '' : `, staying to the end ${formatPart(ifStayed)}`
   const cost =
     feePenaltyIfLeft === null
       ? ''
-      : ` Leaving now would cost ${showPart(feePenaltyIfLeft)} of its fees${stayed}.`
-  return `On the book for ${showPart(timeOnBook)} of the epoch so far; ${said}.${cost}`
+      : ` Leaving now would cost ${formatPart(feePenaltyIfLeft)} of its fees${stayed}.`
+  return `On the book for ${formatPart(timeOnBook)} of the epoch so far; ${said}.${cost}`
 }
 
 /** The row of the epoch before the running one; null if it is not the newest. */

@@ -1,8 +1,7 @@
 import type { MarketSummary, ProviderStanding } from 'lyra-client'
 import { compare, parseDecimal } from '../figures/decimal.ts'
-import { formatPercent, formatRate, RATE_PLACES } from '../figures/format-figure.ts'
+import { formatPart, formatPercent, formatRate, RATE_PLACES } from '../figures/format-figure.ts'
 import { shortId } from '../figures/short-id.ts'
-import { showPart } from '../providers/columns.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { nameOfParty } from '../service/kept-parties.ts'
 import { currentRate } from '../service/summary.ts'
@@ -50,7 +49,7 @@ export function judgeProvider(
     seen: isBelow ? 'yes' : 'no',
     message:
       isBelow && seen !== 'yes'
-        ? `${name} was on the book of ${marketLabel(marketId)} for ${showPart(timeOnBook!)} of this epoch, below the minimum of ${formatPercent(minimum!)}.`
+        ? `${name} was on the book of ${marketLabel(marketId)} for ${formatPart(timeOnBook!)} of this epoch, below the minimum of ${formatPercent(minimum!)}.`
         : null,
   }
 }

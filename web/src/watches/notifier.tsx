@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { useStanding } from '../providers/standing.ts'
 import { pollCoverage } from '../service/coverage.ts'
+import { useStanding } from '../service/use-standing.ts'
 import { useSummaries } from '../service/use-summaries.ts'
 import { type Judged, judgeProvider, judgeRate } from './judge.ts'
 import { keyOf, noteSeen, type Watch, watches } from './watches.ts'
