@@ -10,7 +10,7 @@ import { breaksOf, drawn, lastAtOrBefore, periodBreaks } from '../web/src/series
 import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { render, textOf } from './fixtures/render.ts'
 
-const { priceColumns } = await import('../web/src/funding/charts.ts')
+const { priceColumns } = await import('../web/src/funding/chart-columns.ts')
 const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
 
 const SECOND = 1_000_000_000n

@@ -5,14 +5,9 @@ import { useNarrow } from '../parts/narrow.ts'
 import { pan, zoom } from '../range/view-range.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
-import {
-  type ChartName,
-  type Charts,
-  createCharts,
-  type EstimateLine,
-  type FundingData,
-  shownShades,
-} from './charts.ts'
+import type { EstimateLine, FundingData } from './chart-columns.ts'
+import { shownShades } from './chart-legends.ts'
+import { type ChartName, FundingCharts } from './charts.ts'
 
 const KEYS_TEXT =
   'Left and right arrows move from point to point; with Shift they move the range. Plus and minus zoom. Home and End select the first and last point. Escape clears the selection.'
@@ -61,7 +56,7 @@ export function ChartPanel({
   const rates = useRef<HTMLDivElement>(null)
   const prices = useRef<HTMLDivElement>(null)
   const premium = useRef<HTMLDivElement>(null)
-  const charts = useRef<Charts | null>(null)
+  const charts = useRef<FundingCharts | null>(null)
   /** The end of the bucket that was chosen by keys. */
   const pointed = useRef<bigint | null>(null)
   const [spoken, setSpoken] = useState('')
@@ -71,9 +66,9 @@ export function ChartPanel({
   const narrow = useNarrow()
   const long = unit === null
 
-  // The colours are read when the charts are made.
+  // Charts have the colours and the widths of the time at which they were created.
   useEffect(() => {
-    const made = createCharts({
+    const created = new FundingCharts({
       places: { rates: rates.current!, prices: prices.current!, premium: premium.current! },
       narrow,
       long,
@@ -81,12 +76,12 @@ export function ChartPanel({
       onHover: (time) => latest.current.onPoint(time),
       tip: (time) => latest.current.tip(time),
     })
-    charts.current = made
-    made.setRange(latest.current.range)
-    made.setHidden(latest.current.hidden)
-    if (latest.current.data !== null) made.setData(latest.current.data)
-    made.setBars(latest.current.bars, latest.current.line)
-    return () => made.destroy()
+    charts.current = created
+    created.setRange(latest.current.range)
+    created.setHidden(latest.current.hidden)
+    if (latest.current.data !== null) created.setData(latest.current.data)
+    created.setBars(latest.current.bars, latest.current.line)
+    return () => created.destroy()
   }, [dark, narrow, long])
   useEffect(() => {
     charts.current?.setRange(range)

@@ -1,4 +1,4 @@
-import { LINE_NAMES, LINES } from './charts.ts'
+import { LINE_NAMES, LINES } from './price-lines.ts'
 
 export type LegendProps = { hidden: ReadonlySet<string>; onChange: (hidden: ReadonlySet<string>) => void }
 

@@ -5,7 +5,7 @@ import { DAY, subjectOf, type ViewRange } from '../range/view-range.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
-import type { EstimateLine } from './charts.ts'
+import type { EstimateLine } from './chart-columns.ts'
 import { BAR_SPANS, type BarKind } from './reading.ts'
 
 /** Estimates of one request, and how many requests there may be: more would not be seen. */
