@@ -6,7 +6,6 @@ import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { approximate } from '../web/src/figures/decimal.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
 import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
-import type { RangePayments } from '../web/src/funding/position-payments.tsx'
 import {
   barValues,
   cumulativeAt,
@@ -16,6 +15,7 @@ import {
   titleOf,
 } from '../web/src/funding/reading.ts'
 import type { ReadoutProps } from '../web/src/funding/readout.tsx'
+import type { RangePayments } from '../web/src/funding/use-payments.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
@@ -40,7 +40,7 @@ import { BTC, ETH, MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
-const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')
+const { ChartNotes } = await import('../web/src/funding/chart-notes.tsx')
 const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
 const { MarkPrice } = await import('../web/src/funding/mark-price.tsx')
 const { PositionPayments } = await import('../web/src/funding/position-payments.tsx')
@@ -99,7 +99,6 @@ const tableOf = (marketId: string, { periods, estimate, unit, range }: Funding) 
   render(PeriodsTable, {
     marketId,
     periods: answered(periods),
-    firstListed: null,
     range,
     estimate,
     unit,

@@ -3,7 +3,15 @@ import type { Bar } from '../charts/bar.ts'
 import type { Shade } from '../charts/draw.ts'
 import { approximate } from '../figures/decimal.ts'
 import type { Period } from '../periods/period.ts'
-import { type Bucket, breaksOf, drawn, type Moment, periodBreaks, secondsOf } from '../series/series.ts'
+import {
+  type Bucket,
+  breaksOf,
+  drawn,
+  type Moment,
+  periodBreaks,
+  type Range,
+  secondsOf,
+} from '../series/series.ts'
 
 /** What the charts are drawn from, besides the bars. */
 export type FundingData = {
@@ -98,4 +106,15 @@ export function rateColumns(bars: readonly Bar[], line: EstimateLine): uPlot.Ali
     [bars.map(({ from, to }) => secondsOf((from + to) / 2n)), bars.map(({ value }) => value)],
     [line.map(({ time }) => secondsOf(time)), values, values],
   ])
+}
+
+/** Whether a moment's bucket has a part in a range. */
+export function isWithin({ start }: Moment, { bucket }: FundingData, { from, to }: Range): boolean {
+  return start < to && start + bucket > from
+}
+
+/** The last time of a range that has data: its end, or that of the data if that is earlier. */
+export function lastIn(data: FundingData, range: Range): bigint {
+  const last = data.moments.at(-1)?.start ?? range.to
+  return last < range.to ? last : range.to - 1n
 }

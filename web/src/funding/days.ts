@@ -1,7 +1,7 @@
 import type { LyraClient } from 'lyra-client'
 import type { Bar } from '../charts/bar.ts'
 import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
-import { type Period, RATE_SPANS, within } from '../periods/period.ts'
+import { type Period, type Periods, RATE_SPANS, within } from '../periods/period.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import type { BarKind } from './reading.ts'
 
@@ -27,8 +27,13 @@ export type Day = {
 
 /** Whether a range has more periods than are drawn one by one, or than are loaded. */
 export function areTooMany(list: readonly Period[], more: boolean, range: Range): boolean {
+  return !areAllOf({ list, more }, range) || within(list, range).length > MOST_BARS
+}
+
+/** Whether the loaded periods are all that a range has. */
+export function areAllOf({ list, more }: Periods, range: Range): boolean {
   const [oldest] = list
-  return (more && oldest !== undefined && oldest.start > range.from) || within(list, range).length > MOST_BARS
+  return !more || oldest === undefined || oldest.start <= range.from
 }
 
 /** The whole days of a range, within the stored days. */

@@ -69,7 +69,7 @@ export function FundingView() {
   return (
     <>
       {bar}
-      {held !== null && <FundingMarket key={marketId} marketId={marketId} held={held} summary={summary} />}
+      {held !== null && <FundingMarket key={marketId} marketId={marketId} stored={held} summary={summary} />}
       {held === null && !MARKET_ID.test(marketId) && (
         <Empty title="Invalid market id">
           <code>{marketId}</code> is in the page's address; an id has 64 hex digits. Choose a market above, by

@@ -5,7 +5,7 @@ import { placesOf, type Unit } from '../figures/amount.ts'
 import { compare, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatSecond } from '../figures/format-time.ts'
-import { setParams } from '../location.ts'
+import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { MissingRows } from '../parts/missing-rows.tsx'
@@ -16,7 +16,7 @@ import { Answer, Empty } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { changeOf } from '../payments/payments.ts'
-import type { Period } from '../periods/period.ts'
+import type { Period, Periods } from '../periods/period.ts'
 import { askLines } from '../service/ask-lines.ts'
 import { useQuery } from '../service/use-query.ts'
 
@@ -44,10 +44,28 @@ function closePayments(seq: bigint): void {
   setParams({ paid: null, paidPage: null })
 }
 
-export type PeriodPaymentsProps = { marketId: string; period: Period & { end: bigint }; unit: Unit | null }
+export type NamedPeriodPaymentsProps = {
+  marketId: string
+  /** Those of the shown range; null before they are known. */
+  periods: Periods | null
+  unit: Unit | null
+}
+
+/** The payments of the period that the address names, or why there are none; nothing if it names none. */
+export function NamedPeriodPayments({ marketId, periods, unit }: NamedPeriodPaymentsProps) {
+  const named = param('paid')
+  if (named === null || periods === null) return null
+  const period = periods.list.find(({ seq }) => `${seq}` === named)
+  if (period?.end == null) return <NoPeriodPayments seq={named} period={period ?? null} />
+  return (
+    <PeriodPayments key={named} marketId={marketId} period={{ ...period, end: period.end }} unit={unit} />
+  )
+}
+
+type PeriodPaymentsProps = { marketId: string; period: Period & { end: bigint }; unit: Unit | null }
 
 /** The payments of each party for a period. */
-export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodPaymentsProps) {
+function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodPaymentsProps) {
   const filters = { marketId, from: end - BEFORE, to: end + AFTER }
   const target = exportTarget('fundingPayments', filters, { format: 'ndjson' })
   const query = useQuery(target, async (signal) =>
@@ -92,7 +110,7 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
 }
 
 /** In place of the payments of a period that the address names, if the store has no such period, or not its end. */
-export function NoPeriodPayments({ seq, period }: { seq: string; period: Period | null }) {
+function NoPeriodPayments({ seq, period }: { seq: string; period: Period | null }) {
   return (
     <p class="notice" data-figure="not paid">
       {period === null

@@ -27,6 +27,7 @@ import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
+import { areAllOf } from './days.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
 import { openPayments } from './period-payments.tsx'
 import { BrokenTime } from './points-table.tsx'
@@ -38,17 +39,18 @@ const MOST_ROWS = 1_000
 export type PeriodsTableProps = {
   marketId: string
   periods: Query<Periods>
-  /** The start of the first period that is loaded, if the range has earlier ones; null otherwise. */
-  firstListed: bigint | null
   range: Range
   estimate: FundingEstimate | null
   unit: Unit | null
 }
 
 /** The funding periods of a range, newest first: what each paid, and why some paid nothing. */
-export function PeriodsTable({ marketId, periods, firstListed, range, estimate, unit }: PeriodsTableProps) {
+export function PeriodsTable({ marketId, periods, range, estimate, unit }: PeriodsTableProps) {
   const list = periods.data?.list ?? []
   const newest = list.at(-1)
+  // The start of the first loaded period, if the range has earlier ones.
+  const firstListed =
+    periods.data === null || periods.loading || areAllOf(periods.data, range) ? null : list[0]!.start
   const rows = withinOrDue(list, range).reverse()
   const due = new Set(dueWithin(list, range))
   const count = param('periods') === 'all' ? MOST_ROWS : ROWS

@@ -1,4 +1,4 @@
-import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
+import type { FundingEstimate, MarketSummary } from 'lyra-client'
 import { useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
@@ -9,43 +9,13 @@ import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Answered } from '../parts/states.tsx'
 import type { Period } from '../periods/period.ts'
-import { subjectOf, type ViewRange } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'
 import { isOutdated } from '../service/freshness.ts'
-import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
-import { type Query, useQuery } from '../service/use-query.ts'
+import type { Query } from '../service/use-query.ts'
 import { Missing, whyUnknown } from './now-figures.tsx'
 import { readUnits, receivedBy } from './units.ts'
-
-/** A range that is dragged is asked for once it rests; milliseconds. */
-const REST_MS = 250
-
-/** The payments of a position over a range. */
-export type RangePayments = PositionFunding & Totals & { range: Range }
-
-/** Fields that only the first part of an answer has. */
-type Totals = { count: number; total: string; sumOfRates: string; missing: string[] }
-
-/**
- * Sums over the periods that ended in a range, for a position of the chosen size.
- *
- * @param version changes when there may be new payments
- */
-export function usePayments(marketId: string, range: ViewRange, version: string): Query<RangePayments> {
-  const read = readUnits(param('units') ?? '1')
-  // The sum of rates is the same for every size.
-  const units = 'units' in read ? read.units : '1'
-  const { from, to } = range
-  return useQuery(
-    `${marketId} ${subjectOf(range)} ${units}`,
-    async (signal) => {
-      const found = await lyra.positionFunding(marketId, { from, to, units, first: 0, signal })
-      return { ...(found as PositionFunding & Totals), range: { from, to } }
-    },
-    { version: `${from} ${to} ${version}`, restMs: REST_MS },
-  )
-}
+import type { RangePayments } from './use-payments.ts'
 
 export type PositionPaymentsProps = {
   marketId: string

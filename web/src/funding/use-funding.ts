@@ -6,9 +6,11 @@ import { type Auction, readAuctions } from '../series/auctions.ts'
 import { type Range, readSeries, type Series } from '../series/series.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
+import { useChanges } from '../service/use-changes.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { areTooMany, askDays, type Day, daysOf } from './days.ts'
 import { bucketsWanted, FIRST_PERIODS, widened } from './requests.ts'
+import { type RangePayments, usePayments } from './use-payments.ts'
 
 /** A range that changes quickly, as when it is dragged, is asked for once it rests. */
 const REST_MS = 120
@@ -19,7 +21,7 @@ const COARSEST = 3n
 /** Periods that are asked for if the range has more than the first ones: as many as a page has. */
 const MOST_PERIODS = 5_000
 
-/** Data of a funding chart, from four requests, or six. */
+/** A market's funding in a range: what its view asks for at once, and keeps up to date. */
 export type Funding = {
   series: Query<Series>
   /** The market's newest periods: one of them runs, and one was paid last. */
@@ -33,21 +35,31 @@ export type Funding = {
   byDay: boolean
   /** Sums by day; null data unless they are drawn. */
   days: Query<readonly Day[]>
+  /** The service's sums over the range. */
+  payments: Query<RangePayments>
+  /** Changes when there may be new points. */
+  version: string
+  /** How many points have arrived since the view was opened. */
+  newPoints: number
 }
 
 /**
- * A market's points and periods about a range.
+ * Asks for a market's funding in a range, and again when there may be new data.
  *
- * @param held the time that the market's data cover
- * @param version changes when there may be new ones
+ * @param stored the time that the market's data cover
  */
-export function useFunding(marketId: string, held: Range, range: ViewRange, version: string): Funding {
+export function useFunding(marketId: string, stored: Range, range: ViewRange): Funding {
+  const arrived = useChanges(marketId, (client, options) =>
+    client.streamFundingPeriodDataPoints({ marketId }, options),
+  )
   const loaded = useWindow(range)
   const subject = `${marketId} ${loaded.subject}`
   const ends = { from: loaded.from, to: loaded.to }
   const window = `${ends.from} ${ends.to}`
   const coverage = latestCoverage()
   const height = coverage === null ? '' : lastHeight(coverage)
+  const points = coverage?.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
+  const version = `${arrived.version} ${points?.count ?? ''} ${points?.lastTimestamp ?? ''}`
   const series = useQuery(
     subject,
     async (signal) => readSeries(await lyra.series(marketId, { ...ends, buckets: bucketsWanted(), signal })),
@@ -55,9 +67,9 @@ export function useFunding(marketId: string, held: Range, range: ViewRange, vers
   )
   const counted = coverage?.fundingPeriods.find((entry) => entry.marketId === marketId)
   // A period ends in the block in which the next one begins; or its end comes with blocks that were missing.
-  const changes = `${counted?.count} ${counted?.lastTimestamp} ${coverage?.blocks.gaps.length}`
+  const periodsVersion = `${counted?.count} ${counted?.lastTimestamp} ${coverage?.blocks.gaps.length}`
   const newest = useQuery(marketId, (signal) => askPeriods(lyra, { marketId }, FIRST_PERIODS, signal), {
-    version: changes,
+    version: periodsVersion,
   })
   const [oldest] = newest.data?.list ?? []
   const older = newest.data?.more === true && oldest !== undefined && loaded.from < oldest.start
@@ -79,12 +91,25 @@ export function useFunding(marketId: string, held: Range, range: ViewRange, vers
   if (!periods.loading && periods.data !== null) {
     byDay.current = areTooMany(periods.data.list, periods.data.more, range)
   }
-  const whole = daysOf(loaded, held)
+  const whole = daysOf(loaded, stored)
   const days = useQuery(byDay.current ? subject : null, (signal) => askDays(lyra, marketId, whole, signal), {
-    version: `${whole.from} ${whole.to} ${changes}`,
+    version: `${whole.from} ${whole.to} ${periodsVersion}`,
     restMs: REST_MS,
   })
-  return { series, auctions, newest, periods, estimate, byDay: byDay.current, days }
+  const latest = newest.data?.list ?? []
+  const payments = usePayments(marketId, range, `${latest.length} ${latest.at(-1)?.seq ?? ''}`)
+  return {
+    series,
+    newest,
+    periods,
+    estimate,
+    auctions,
+    byDay: byDay.current,
+    days,
+    payments,
+    version,
+    newPoints: arrived.rows,
+  }
 }
 
 /** The periods of a range, with the one that ran when it begins. */
