@@ -185,6 +185,26 @@ describe('a figure of the explorer', () => {
     CONSOLE,
   )
 
+  test(
+    'is shown whether or not the periods of its market can be loaded, which their table says',
+    async ({ openAt }) => {
+      const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))
+      await hurry(page)
+      const periods = /\/funding-periods\/[0-9a-f]{64}\?/
+      await page.route(periods, (route) =>
+        route.fulfill({ status: 503, json: { code: 14, message: 'too busy', details: [] } }),
+      )
+      await page.goto(`${funding}&span=7d`)
+      const panel = page.locator('section', { has: page.locator('#periods-title') }).last()
+      await panel.getByText(/too busy/).waitFor()
+      for (const figure of ['.figures .time-value', 'table.points']) await page.locator(figure).waitFor()
+      await page.unroute(periods)
+      await panel.getByRole('button', { name: 'Try again' }).click()
+      await page.locator('table.periods').waitFor()
+    },
+    CONSOLE,
+  )
+
   test('of another page of its list stays, dimmed, however long the page takes', async ({ openAt }) => {
     const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH))
     // Elsewhere, this is how long figures of another question stay.
