@@ -5,6 +5,7 @@ import { nextPayment } from '#core/domain/market-figures'
 import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { approximate } from '../web/src/figures/decimal.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
+import type { ReadoutProps } from '../web/src/funding/charts/readout.tsx'
 import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
 import {
   barValues,
@@ -14,7 +15,6 @@ import {
   runningPeriod,
   titleOf,
 } from '../web/src/funding/reading.ts'
-import type { ReadoutProps } from '../web/src/funding/readout.tsx'
 import type { RangePayments } from '../web/src/funding/use-payments.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
@@ -40,13 +40,15 @@ import { BTC, ETH, MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
-const { ChartNotes } = await import('../web/src/funding/chart-notes.tsx')
+const { ChartNotes } = await import('../web/src/funding/charts/chart-notes.tsx')
 const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
 const { MarkPrice } = await import('../web/src/funding/mark-price.tsx')
 const { PositionPayments } = await import('../web/src/funding/position-payments.tsx')
 const { receivedBy } = await import('../web/src/funding/units.ts')
-const { askPastEstimates, estimateAt, estimateLine } = await import('../web/src/funding/past-estimates.ts')
-const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
+const { askPastEstimates, estimateAt, estimateLine } = await import(
+  '../web/src/funding/charts/past-estimates.ts'
+)
+const { Readout, tipLines } = await import('../web/src/funding/charts/readout.tsx')
 const { heldRange } = await import('../web/src/funding/requests.ts')
 const { latestCoverage } = await import('../web/src/service/coverage.ts')
 const { instrumentOf, marketUnit } = await import('../web/src/service/instruments.ts')

@@ -10,8 +10,8 @@ import { breaksOf, drawn, lastAtOrBefore, periodBreaks } from '../web/src/series
 import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { render, textOf } from './fixtures/render.ts'
 
-const { priceColumns } = await import('../web/src/funding/chart-columns.ts')
-const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
+const { priceColumns } = await import('../web/src/funding/charts/chart-columns.ts')
+const { Readout, tipLines } = await import('../web/src/funding/charts/readout.tsx')
 
 const SECOND = 1_000_000_000n
 const DAY = 86_400n * SECOND

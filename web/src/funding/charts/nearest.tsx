@@ -1,9 +1,9 @@
-import { formatSecond } from '../figures/format-time.ts'
-import { Empty } from '../parts/states.tsx'
-import type { Range } from '../series/series.ts'
-import { lyra } from '../service/lyra.ts'
-import { isWhole, missingOf } from '../service/missing.ts'
-import { useQuery } from '../service/use-query.ts'
+import { formatSecond } from '../../figures/format-time.ts'
+import { Empty } from '../../parts/states.tsx'
+import type { Range } from '../../series/series.ts'
+import { lyra } from '../../service/lyra.ts'
+import { isWhole, missingOf } from '../../service/missing.ts'
+import { useQuery } from '../../service/use-query.ts'
 
 export type NearestProps = {
   marketId: string

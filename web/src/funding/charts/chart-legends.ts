@@ -1,6 +1,6 @@
-import type { ChartColours } from '../charts/chart-options.ts'
-import type { LegendItem } from '../charts/save-png.ts'
-import type { Range } from '../series/series.ts'
+import type { ChartColours } from '../../charts/chart-options.ts'
+import type { LegendItem } from '../../charts/save-png.ts'
+import type { Range } from '../../series/series.ts'
 import type { FundingData } from './chart-columns.ts'
 import { LINE_NAMES, LINE_STYLES, LINES } from './price-lines.ts'
 

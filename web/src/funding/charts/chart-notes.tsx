@@ -1,10 +1,10 @@
-import { describeGaps } from '../charts/gap-times.ts'
-import { groupDigits } from '../figures/format-figure.ts'
-import { formatSecond } from '../figures/format-time.ts'
-import type { Range } from '../series/series.ts'
+import { describeGaps } from '../../charts/gap-times.ts'
+import { groupDigits } from '../../figures/format-figure.ts'
+import { formatSecond } from '../../figures/format-time.ts'
+import type { Range } from '../../series/series.ts'
+import { MOST_BARS } from '../days.ts'
 import { type FundingData, isWithin } from './chart-columns.ts'
-import { CHARTS } from './charts.ts'
-import { MOST_BARS } from './days.ts'
+import { CHARTS } from './funding-charts.ts'
 
 /** The latest of several times, and how many there are besides. */
 function describeAuctions(times: readonly Range[]): string {

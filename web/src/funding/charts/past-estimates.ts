@@ -1,12 +1,12 @@
 import type { HistoricEstimate, LyraClient } from 'lyra-client'
-import { approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
-import { expectedLength, lengthOf, type Period, rateFor } from '../periods/period.ts'
-import { DAY, subjectOf, type ViewRange } from '../range/view-range.ts'
-import { lastAtOrBefore, type Range } from '../series/series.ts'
-import { lyra } from '../service/lyra.ts'
-import { type Query, useQuery } from '../service/use-query.ts'
+import { approximate, type Decimal, parseDecimal } from '../../figures/decimal.ts'
+import { expectedLength, lengthOf, type Period, rateFor } from '../../periods/period.ts'
+import { DAY, subjectOf, type ViewRange } from '../../range/view-range.ts'
+import { lastAtOrBefore, type Range } from '../../series/series.ts'
+import { lyra } from '../../service/lyra.ts'
+import { type Query, useQuery } from '../../service/use-query.ts'
+import { BAR_SPANS, type BarKind } from '../reading.ts'
 import type { EstimateLine } from './chart-columns.ts'
-import { BAR_SPANS, type BarKind } from './reading.ts'
 
 /** Estimates of one request, and how many requests there may be: more would not be seen. */
 const PAGE = 5_000

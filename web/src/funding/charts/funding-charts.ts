@@ -1,11 +1,11 @@
 import uPlot from 'uplot'
-import type { Bar } from '../charts/bar.ts'
-import { type ChartColours, commonOptions, readColours } from '../charts/chart-options.ts'
-import { crosshair } from '../charts/crosshair.ts'
-import { drawBands, drawBars, drawNumbers, drawShades } from '../charts/draw.ts'
-import { attachGestures } from '../charts/gestures.ts'
-import { type LegendItem, type Picture, savePng } from '../charts/save-png.ts'
-import { nanosecondsOf, type Range, secondsOf } from '../series/series.ts'
+import type { Bar } from '../../charts/bar.ts'
+import { type ChartColours, commonOptions, readColours } from '../../charts/chart-options.ts'
+import { crosshair } from '../../charts/crosshair.ts'
+import { drawBands, drawBars, drawNumbers, drawShades } from '../../charts/draw.ts'
+import { attachGestures } from '../../charts/gestures.ts'
+import { type LegendItem, type Picture, savePng } from '../../charts/save-png.ts'
+import { nanosecondsOf, type Range, secondsOf } from '../../series/series.ts'
 import {
   type EstimateLine,
   type FundingData,

@@ -1,7 +1,7 @@
 import type uPlot from 'uplot'
-import type { Bar } from '../charts/bar.ts'
-import { type ChartColours, figureAxis, steps, timeAxis } from '../charts/chart-options.ts'
-import type { Range } from '../series/series.ts'
+import type { Bar } from '../../charts/bar.ts'
+import { type ChartColours, figureAxis, steps, timeAxis } from '../../charts/chart-options.ts'
+import type { Range } from '../../series/series.ts'
 import type { EstimateLine } from './chart-columns.ts'
 import { LINE_STYLES, type Line } from './price-lines.ts'
 

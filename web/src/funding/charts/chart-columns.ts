@@ -1,8 +1,8 @@
 import uPlot from 'uplot'
-import type { Bar } from '../charts/bar.ts'
-import type { Shade } from '../charts/draw.ts'
-import { approximate } from '../figures/decimal.ts'
-import type { Period } from '../periods/period.ts'
+import type { Bar } from '../../charts/bar.ts'
+import type { Shade } from '../../charts/draw.ts'
+import { approximate } from '../../figures/decimal.ts'
+import type { Period } from '../../periods/period.ts'
 import {
   type Bucket,
   breaksOf,
@@ -11,7 +11,7 @@ import {
   periodBreaks,
   type Range,
   secondsOf,
-} from '../series/series.ts'
+} from '../../series/series.ts'
 
 /** What the charts are drawn from, besides the bars. */
 export type FundingData = {

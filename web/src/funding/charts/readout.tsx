@@ -1,12 +1,12 @@
-import { formatAmount, formatAmountWithUnit, type Unit } from '../figures/amount.ts'
-import { type Decimal, writeDecimal } from '../figures/decimal.ts'
-import { formatBasisPoints, formatRate, groupDigits, RATE_PLACES } from '../figures/format-figure.ts'
-import { formatDay, formatLocal, formatTime } from '../figures/format-time.ts'
-import { Amount, Rounded } from '../parts/amount.tsx'
-import { whoPays, whyUnpaid } from '../periods/period.ts'
-import { type Day, dayAt, midnightBefore } from './days.ts'
-import { Rate } from './now-figures.tsx'
-import { BAR_KINDS, type BarKind, type Reading } from './reading.ts'
+import { formatAmount, formatAmountWithUnit, type Unit } from '../../figures/amount.ts'
+import { type Decimal, writeDecimal } from '../../figures/decimal.ts'
+import { formatBasisPoints, formatRate, groupDigits, RATE_PLACES } from '../../figures/format-figure.ts'
+import { formatDay, formatLocal, formatTime } from '../../figures/format-time.ts'
+import { Amount, Rounded } from '../../parts/amount.tsx'
+import { whoPays, whyUnpaid } from '../../periods/period.ts'
+import { type Day, dayAt, midnightBefore } from '../days.ts'
+import { Rate } from '../now-figures.tsx'
+import { BAR_KINDS, type BarKind, type Reading } from '../reading.ts'
 
 export type ReadoutProps = {
   reading: Reading | null
