@@ -49,7 +49,7 @@ const { askPastEstimates, estimateAt, estimateLine } = await import(
   '../web/src/funding/charts/past-estimates.ts'
 )
 const { Readout, tipLines } = await import('../web/src/funding/charts/readout.tsx')
-const { heldRange } = await import('../web/src/funding/requests.ts')
+const { storedRange } = await import('../web/src/funding/requests.ts')
 const { latestCoverage } = await import('../web/src/service/coverage.ts')
 const { instrumentOf, marketUnit } = await import('../web/src/service/instruments.ts')
 
@@ -66,7 +66,7 @@ async function fundingOf(served: Served, marketId: string) {
   await visit(served, `/?view=funding&market=${marketId}`)
   const { client } = served
   const coverage = latestCoverage()!
-  const held = heldRange(coverage, marketId)!
+  const held = storedRange(coverage, marketId)!
   const range = { from: held.from, to: held.to + 1n }
   const [summary] = (await client.marketSummariesPage({ marketId })).rows.map(({ node }) => node)
   const series = readSeries(await client.series(marketId, { ...range, buckets: 500 }))

@@ -119,7 +119,7 @@ test('the funding of a range without its blocks is not said to be none', async (
   assert.match(await missingOn(page, 'main'), /1,500 to 1,700 .* and 2,900 to 2,910/)
   const rows = page.locator('table.periods tbody tr')
   await page.getByRole('button', { name: /^All \d+ stored periods of this range$/ }).click()
-  await page.locator('table.periods tr.missing-epochs').waitFor()
+  await page.locator('table.periods tr.missing-rows').waitFor()
   assert.ok((await rows.allInnerTexts()).some((row) => /^47 to 52\s+missing$/.test(row)))
   for (const [paid, why] of [
     ['50', 'it is not among the stored periods of this range'],
@@ -197,9 +197,7 @@ test('a checkpoint in missing blocks is not said not to be', async ({ openAt }) 
     notice,
     'No checkpoint of block 1,600 is stored, and blocks up to it are missing. Marked is the last stored one before it, of block 1,489.',
   )
-  assert.ok(
-    (await page.locator('tr.missing-epochs').allInnerTexts()).includes('blocks 1,500 to 1,700 missing'),
-  )
+  assert.ok((await page.locator('tr.missing-rows').allInnerTexts()).includes('blocks 1,500 to 1,700 missing'))
   assert.match((await goTo('1490'))[1]!, /^Block 1,490 has no checkpoint\. Marked is the last stored one/)
   assert.match((await goTo('5000'))[1]!, /^Block 5,000 is after the last stored block, 2,975\. /)
 })

@@ -27,7 +27,7 @@ const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
 const { PaymentsTable } = await import('../web/src/party/single-payments.tsx')
 const { askParty, holdingsOf } = await import('../web/src/mine/holding.ts')
-const { readParties } = await import('../web/src/service/kept-parties.ts')
+const { readParties } = await import('../web/src/service/saved-parties.ts')
 const { HoldingsTable } = await import('../web/src/mine/mine.tsx')
 const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { Holdings } = await import('../web/src/node/holdings.tsx')
@@ -357,7 +357,7 @@ describe('the view of a party', () => {
     const at = (time: string) => ({
       ...own!,
       sla: { ...own!.sla!, currentEpochFractionOfTimeOnBook: time },
-      fees: { share: '0.5', kept: null, net: null, others: null },
+      fees: { share: '0.5', remaining: null, net: null, others: null },
     })
     for (const [time, least, said] of [
       ['0.973', '0.95', '97.3 %: 2.3 percentage points above the minimum of 95 %.'],
@@ -366,7 +366,7 @@ describe('the view of a party', () => {
     ] as const) {
       assert.equal(describeNow(at(time), least, null), `Fee share 50 %. Time on book this epoch ${said}`)
     }
-    const beside = { ...at('1'), fees: { share: '0.5', kept: null, net: null, others: '0.5' } }
+    const beside = { ...at('1'), fees: { share: '0.5', remaining: null, net: null, others: '0.5' } }
     assertSays(
       describeNow(beside, '0.95', null),
       'Fee share at most 50 %: parties without a provision, such as AMMs, hold 50 %. Time on book',
@@ -525,6 +525,11 @@ describe('the view of a party', () => {
       await page.setViewportSize({ width, height: 900 })
       await assertFits(page, `${width}`)
     }
+    // The key and the form in which earlier versions have saved them.
+    assert.deepEqual(JSON.parse((await page.evaluate(() => localStorage.getItem('lyra-parties')))!), [
+      { id: TRADER, name: 'Desk 2' },
+      { id: PROVIDER, name: '' },
+    ])
     // Elsewhere the party has its name, too, and an address with a state goes where it says.
     await page.goto('/?view=party&order=paid&span=30d')
     await page.locator('table.stacked .party-name', { hasText: 'Desk 2' }).first().waitFor()
@@ -713,9 +718,11 @@ describe('the view of a party', () => {
       assert.equal(await exactFigure(page, 'last-fees'), '26.61726')
       assert.equal(await exactFigure(page, 'last-earned'), '0')
       // A bar is as high as its figure, and the line lies at the market's minimum.
-      const lane = page.locator('[data-lane="book"]')
+      const book = page.locator('[data-row="book"]')
       const [bars, bar, least] = await Promise.all(
-        ['.lane-bars', '.lane-bar', '.lane-least'].map((part) => lane.locator(part).last().boundingBox()),
+        ['.epochs-bars', '.epochs-bar', '.epochs-least'].map((part) =>
+          book.locator(part).last().boundingBox(),
+        ),
       )
       assert.ok(Math.abs(bar!.height / bars!.height - 0.5918) < 0.02)
       assert.ok(Math.abs((bars!.y + bars!.height - least!.y) / bars!.height - 0.75) < 0.03)

@@ -358,7 +358,7 @@ describe("the explorer's providers", () => {
     const [equal] = withFees(['a', 'b', 'c'].map((partyId) => made({ partyId, sla: SLA })))
     assert.deepEqual(equal!.fees, {
       share: `0.${'3'.repeat(18)}`,
-      kept: '0.8',
+      remaining: '0.8',
       net: `0.2${'6'.repeat(17)}`,
       others: null,
     })
@@ -448,15 +448,15 @@ describe("the explorer's providers", () => {
     ]
     const least = '0.6'
     const chart = render(EpochsChart, { rows: rows.toReversed(), least, unit: USD })
-    const lane = (name: string) => chart.split('data-lane="').find((part) => part.startsWith(name))!
-    const bars = lane('book').split('<span class="lane-column').slice(1)
+    const rowOf = (name: string) => chart.split('data-row="').find((part) => part.startsWith(name))!
+    const bars = rowOf('book').split('<span class="epochs-column').slice(1)
     assert.deepEqual(
-      bars.map((bar) => bar.match(/(?<=data-epoch="|lane-bar |height:)\w+/g)?.join(' ') ?? 'free'),
+      bars.map((bar) => bar.match(/(?<=data-epoch="|epochs-bar |height:)\w+/g)?.join(' ') ?? 'free'),
       ['2 70', 'free', 'free', 'free', '6 60', '7 70', 'free', '9 short 25'],
     )
-    assertSays(lane('book'), 'class="lane-least" style="bottom:60%;"')
+    assertSays(rowOf('book'), 'class="epochs-least" style="bottom:60%;"')
     // Without a natural limit, the greatest value has the full height.
-    assertSays(lane('bondPenalty'), 'style="height:100%;"')
+    assertSays(rowOf('bondPenalty'), 'style="height:100%;"')
     assertSays(textOf(chart), 'hatched: missing')
     // The newest epoch and others before it are named.
     assert.match(textOf(chart.split('epochs-names')[1]!), /Epoch hatched: missing.* 9$/)
@@ -507,15 +507,15 @@ describe("the explorer's providers", () => {
       textOf(emptyChart),
       'Epoch 9: time on book not known; fee penalty not known; bond penalty (of bond) not known; equity-like share none; earned not known',
     )
-    assertSays(textOf(emptyChart.split('data-lane="bondPenalty"')[1]!), 'Bond penalty (of bond) not known')
-    assert.ok(!emptyChart.includes('class="lane-bar"'))
+    assertSays(textOf(emptyChart.split('data-row="bondPenalty"')[1]!), 'Bond penalty (of bond) not known')
+    assert.ok(!emptyChart.includes('class="epochs-bar"'))
     // The core allocates fees before it takes the penalty.
     assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '26617260' })), '26617260')
     // A chart of nothing but unknown earnings says so, and of none that there were none.
-    assertSays(textOf(emptyChart.split('data-lane="earned"')[1]!), 'Earned not known')
+    assertSays(textOf(emptyChart.split('data-row="earned"')[1]!), 'Earned not known')
     const unpaid = [epoch(9, { feesPaid: '5', feePenalty: '1' })]
     const unpaidChart = render(EpochsChart, { rows: unpaid, least, unit: USD })
-    assertSays(textOf(unpaidChart.split('data-lane="earned"')[1]!), 'Earned none')
+    assertSays(textOf(unpaidChart.split('data-row="earned"')[1]!), 'Earned none')
     const values = ['epoch-book', 'epoch-feePenalty', 'epoch-bondPenalty', 'epoch-share', 'epoch-required']
     assert.deepEqual(
       values.map((name) => figureOf(table, name)!.value),

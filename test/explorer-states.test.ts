@@ -338,7 +338,7 @@ describe('the views of the explorer', () => {
     })
     assert.deepEqual(
       [...bar.matchAll(/<span class="(\w+)" style="flex-grow:(\d+)/g)].map(([, ...part]) => part.join(' ')),
-      ['imported 500000', 'missing 16666', 'held 483333'],
+      ['imported 500000', 'missing 16666', 'stored 483333'],
     )
     assert.equal(
       textOf(bar),

@@ -29,7 +29,7 @@ const isWord = (name: string) =>
 /** Public names: of the answer of /coverage and the column that it is read from, and of the report of `lyra ingest`. */
 const PUBLIC = ['lacks', 'unfinishedBlocks']
 
-const FILES = globSync('src/**/*.ts', { cwd: ROOT })
+const FILES = globSync(['src/**/*.ts', 'web/{src,reference}/**/*.{ts,tsx}'], { cwd: ROOT })
 
 test('Words that have meant several things are in no declared name', () => {
   const found = FILES.flatMap((file) =>

@@ -30,7 +30,7 @@ export default defineConfig({
             },
             {
               name: 'shared',
-              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/(?!readable-csv|copy-exactly|csv|save-text|greeting|network|use-(?:summaries|standing))|\/(location|view-range|requests)\.tsx?/,
+              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/(?!readable-csv|copy-exactly|csv|save-text|greeting|network|use-(?:summaries|standing))|\/(location|view-range|requests|markets\/rates)\.tsx?/,
             },
           ],
         },

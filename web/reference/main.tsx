@@ -7,8 +7,8 @@ import '../src/styles/layout.css'
 import './reference.css'
 import { nextTheme, THEME_ICONS, theme } from '../src/theme.ts'
 import { loadDocument } from './document.ts'
-import { loadHeldMarkets } from './held-markets.ts'
 import { Reference } from './reference.tsx'
+import { loadStoredMarkets } from './stored-markets.ts'
 
 const button = document.getElementById('theme')!
 button.addEventListener('click', nextTheme)
@@ -19,8 +19,8 @@ effect(() => {
 
 const root = document.getElementById('reference')!
 try {
-  const [api, heldMarket] = await Promise.all([loadDocument('/openapi.json'), loadHeldMarkets()])
-  render(<Reference api={api} heldMarket={heldMarket} />, root)
+  const [api, storedMarket] = await Promise.all([loadDocument('/openapi.json'), loadStoredMarkets()])
+  render(<Reference api={api} storedMarket={storedMarket} />, root)
 } catch (error) {
   render(<p class="failure">The API reference could not be loaded: {(error as Error).message}</p>, root)
 }

@@ -12,7 +12,7 @@ type OperationProps = {
   path: string
   operation: Operation
   /** An initial market. */
-  heldMarket: string | undefined
+  storedMarket: string | undefined
   /** Whether the address names this operation. */
   isNamed: boolean
 }
@@ -53,9 +53,9 @@ export function OperationDetails(props: OperationProps) {
   )
 }
 
-function Opened({ api, path, operation, heldMarket }: OperationProps) {
+function Opened({ api, path, operation, storedMarket }: OperationProps) {
   const parameters = (operation.parameters ?? []).map((parameter) => resolve(api, parameter))
-  const [values, setValues] = useState<Record<string, string>>(() => prefilled(parameters, heldMarket))
+  const [values, setValues] = useState<Record<string, string>>(() => prefilled(parameters, storedMarket))
   const fieldsOf = (shown: readonly Parameter[]) =>
     shown.map((parameter) => (
       <ParameterField
@@ -94,9 +94,12 @@ function Opened({ api, path, operation, heldMarket }: OperationProps) {
 }
 
 /** A market if rows of one must be asked for: in the path, of a stream, or as one of the filters of which one is needed. */
-function prefilled(parameters: readonly Parameter[], heldMarket: string | undefined): Record<string, string> {
+function prefilled(
+  parameters: readonly Parameter[],
+  storedMarket: string | undefined,
+): Record<string, string> {
   const market = parameters.find(({ name }) => name === 'marketId')
-  if (market === undefined || heldMarket === undefined) return {}
+  if (market === undefined || storedMarket === undefined) return {}
   const isNeeded = market.required === true || (market.description ?? '').includes('must be given')
-  return isNeeded ? { marketId: heldMarket } : {}
+  return isNeeded ? { marketId: storedMarket } : {}
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Document } from './document.ts'
-import type { HeldMarkets } from './held-markets.ts'
 import { OperationDetails } from './operation.tsx'
+import type { StoredMarkets } from './stored-markets.ts'
 import { Words } from './words.tsx'
 
 /** Every operation of the service, by tag; the one that the address names is open. */
-export function Reference({ api, heldMarket }: { api: Document; heldMarket: HeldMarkets }) {
+export function Reference({ api, storedMarket }: { api: Document; storedMarket: StoredMarkets }) {
   const [named, setNamed] = useState(() => location.hash.slice(1))
   useEffect(() => {
     const onChange = () => setNamed(location.hash.slice(1))
@@ -32,7 +32,7 @@ export function Reference({ api, heldMarket }: { api: Document; heldMarket: Held
                 api={api}
                 path={path}
                 operation={operation}
-                heldMarket={heldMarket(path)}
+                storedMarket={storedMarket(path)}
                 isNamed={named === operation.operationId}
               />
             ))}

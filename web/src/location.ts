@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { keptParties } from './service/kept-parties.ts'
+import { savedParties } from './service/saved-parties.ts'
 
 export const VIEWS = ['markets', 'funding', 'providers', 'party', 'checkpoints', 'node'] as const
 
@@ -15,8 +15,8 @@ addEventListener('popstate', () => {
   query.value = new URLSearchParams(location.search)
 })
 
-/** The view of an address without any state: whoever keeps parties begins with them. */
-const startView = (): View => (keptParties.value.length > 0 ? 'party' : 'markets')
+/** The view of an address without any state: whoever has saved parties begins with them. */
+const startView = (): View => (savedParties.value.length > 0 ? 'party' : 'markets')
 
 export const view = computed<View>(() => {
   const named = query.value.get('view')

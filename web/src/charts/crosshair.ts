@@ -2,7 +2,7 @@ import type uPlot from 'uplot'
 import { formatTime } from '../figures/format-time.ts'
 import { nanosecondsOf } from '../series/series.ts'
 
-const DAY = 86_400
+const SECONDS_OF_DAY = 86_400
 
 /** Distance between the crosshair and its text, pixels. */
 const TIP_GAP = 12
@@ -20,7 +20,10 @@ export function axisFigure(value: number, perPixel: number, suffix: string): str
 
 /** A time on the axis, in seconds: to the day, minute or second that a pixel distinguishes. */
 export function axisTime(seconds: number, perPixel: number): string {
-  return formatTime(nanosecondsOf(seconds)).slice(0, perPixel >= DAY ? 10 : perPixel >= 60 ? 16 : 19)
+  return formatTime(nanosecondsOf(seconds)).slice(
+    0,
+    perPixel >= SECONDS_OF_DAY ? 10 : perPixel >= 60 ? 16 : 19,
+  )
 }
 
 /**

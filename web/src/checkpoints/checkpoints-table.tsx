@@ -82,7 +82,7 @@ function MissingBetween({ older, newer }: { older: bigint; newer: bigint | null 
   if (missing.length === 0) return null
   const [first, last] = [missing[0]!.from, missing.at(-1)!.to]
   return (
-    <tr class="missing-epochs">
+    <tr class="missing-rows">
       <td class="unpaid" colSpan={3}>
         {missing.length === 1 ? 'blocks' : 'blocks among'} {groupDigits(first)} to {groupDigits(last)} missing
       </td>

@@ -21,20 +21,21 @@ export function CheckpointsView() {
   const height = param('height')
   const first = after === undefined && before === undefined
   const page = before === undefined ? { first: ROWS, after } : { last: ROWS, before }
-  const held = latestCoverage()?.checkpoints
-  const { rows: count, version } = useChanges(held === undefined ? null : 'checkpoints', (client, options) =>
-    client.streamCheckpoints({}, options),
+  const stored = latestCoverage()?.checkpoints
+  const { rows: count, version } = useChanges(
+    stored === undefined ? null : 'checkpoints',
+    (client, options) => client.streamCheckpoints({}, options),
   )
   const url = lyra.url('checkpoints', {}, page)
   const query = useQuery(
-    held === undefined ? null : url,
+    stored === undefined ? null : url,
     (signal) => lyra.checkpointsPage({}, { ...page, signal }),
     { version: first ? version : '', list: 'checkpoints' },
   )
   const bar = (
     <div class="view-bar">
       <HeightForm key={height ?? ''} height={height} isPlaced={!first} />
-      {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints stored</span>}
+      {stored !== undefined && <span class="quiet">{groupDigits(stored.count)} checkpoints stored</span>}
       {count > 0 && first && <span class="live-count">+{groupDigits(String(count))}</span>}
       <span class="bar-actions">
         <CopyLink />

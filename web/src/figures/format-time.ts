@@ -1,7 +1,5 @@
 import { nearestInt64 } from '../../../src/core/domain/integers.ts'
-import { AGE_UNITS, calendarTime } from '../../../src/core/domain/time.ts'
-
-const SECOND = 1_000_000_000n
+import { AGE_UNITS, calendarTime, DAY, SECOND } from '../../../src/core/domain/time.ts'
 
 /** Unix nanoseconds as a date and a time of UTC, to the nanosecond if there is any: `2023-10-05 10:15:04`. */
 export function formatTime(timestamp: string | bigint): string {
@@ -38,8 +36,8 @@ export function formatLocal(timestamp: string | bigint): string | null {
 }
 
 const UNITS: [name: string, ns: bigint][] = [
-  ['y', 365n * 86_400n * SECOND],
-  ['d', 86_400n * SECOND],
+  ['y', 365n * DAY],
+  ['d', DAY],
   ['h', 3_600n * SECOND],
   ['min', 60n * SECOND],
   ['s', SECOND],
@@ -70,7 +68,6 @@ export type ReadTime = { ns: bigint; end?: bigint; every?: bigint } | { fault: s
 export const TIMES_ALLOWED =
   '2026-01-31 or 31.1.2026, 2026-01-31 12:00:05 (UTC), today, Monday, this week, last week, this month or last month (counted from the last block), a month such as 2026-01, an age such as 36h, 90d or 2w, or Unix nanoseconds'
 
-const DAY = AGE_UNITS.d!
 const WEEK = AGE_UNITS.w!
 
 /** Weeks begin on Monday: the first one of Unix time. */

@@ -1,11 +1,10 @@
 import type { LyraClient } from 'lyra-client'
+import { DAY } from '../../../src/core/domain/time.ts'
 import type { Bar } from '../charts/bar.ts'
 import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { type Period, type Periods, RATE_SPANS, within } from '../periods/period.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import type { BarKind } from './reading.ts'
-
-const DAY = 3n * RATE_SPANS['8h']
 
 /** More periods than this are drawn in sums by day: their bars would cover one another. */
 export const MOST_BARS = 1_500
@@ -37,9 +36,9 @@ export function areAllOf({ list, more }: Periods, range: Range): boolean {
 }
 
 /** The whole days of a range, within the stored days. */
-export function daysOf(range: Range, held: Range): Range {
-  const from = range.from > held.from ? range.from : held.from
-  const to = range.to <= held.to ? range.to : held.to + 1n
+export function daysOf(range: Range, stored: Range): Range {
+  const from = range.from > stored.from ? range.from : stored.from
+  const to = range.to <= stored.to ? range.to : stored.to + 1n
   return { from: from - (from % DAY), to: to + ((DAY - (to % DAY)) % DAY) }
 }
 

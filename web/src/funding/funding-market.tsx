@@ -34,7 +34,7 @@ export function FundingMarket({ marketId, stored, summary }: FundingMarketProps)
     <>
       <MissingRows resource="fundingPeriods" range={range} />
       <NowSection marketId={marketId} funding={funding} range={range} summary={summary} />
-      <RangeBar range={range} held={stored} last={last} onSpan={showSpan} onRange={showRange}>
+      <RangeBar range={range} stored={stored} last={last} onSpan={showSpan} onRange={showRange}>
         <LiveButton follows={range.follows} rows={funding.newPoints} onFollow={() => showSpan(null)} />
       </RangeBar>
       <ChartSection marketId={marketId} stored={stored} funding={funding} shown={shown} summary={summary} />

@@ -13,7 +13,7 @@ import { useQuery } from '../service/use-query.ts'
 import { NotifyOfRate } from '../watches/notify-me.tsx'
 import { FundingMarket } from './funding-market.tsx'
 import { MarkPrice } from './mark-price.tsx'
-import { fundingMarket, heldRange } from './requests.ts'
+import { fundingMarket, storedRange } from './requests.ts'
 
 /** A market's funding: rates, prices and TWAPs over time. */
 export function FundingView() {
@@ -65,18 +65,20 @@ export function FundingView() {
     )
   }
   const product = whyNoFunding(instrumentOf(marketId))
-  const held = heldRange(own.data ?? coverage, marketId)
+  const stored = storedRange(own.data ?? coverage, marketId)
   return (
     <>
       {bar}
-      {held !== null && <FundingMarket key={marketId} marketId={marketId} stored={held} summary={summary} />}
-      {held === null && !MARKET_ID.test(marketId) && (
+      {stored !== null && (
+        <FundingMarket key={marketId} marketId={marketId} stored={stored} summary={summary} />
+      )}
+      {stored === null && !MARKET_ID.test(marketId) && (
         <Empty title="Invalid market id">
           <code>{marketId}</code> is in the page's address; an id has 64 hex digits. Choose a market above, by
           its code, name or id.
         </Empty>
       )}
-      {held === null && MARKET_ID.test(marketId) && !own.loading && (
+      {stored === null && MARKET_ID.test(marketId) && !own.loading && (
         <Empty title="No funding of this market">
           {product !== null
             ? `It pays ${product}. Only perpetual markets have funding.`

@@ -1,6 +1,7 @@
 import type { FundingPayment } from 'lyra-client'
 import { useEffect, useRef } from 'preact/hooks'
 import { exportTarget } from '../../../client/src/requests.ts'
+import { SECOND } from '../../../src/core/domain/time.ts'
 import { placesOf, type Unit } from '../figures/amount.ts'
 import { compare, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
@@ -19,8 +20,6 @@ import { changeOf } from '../payments/payments.ts'
 import type { Period, Periods } from '../periods/period.ts'
 import { askLines } from '../service/ask-lines.ts'
 import { useQuery } from '../service/use-query.ts'
-
-const SECOND = 1_000_000_000n
 
 /** The payments of a period come in the block that ends it, whose time is near its end. */
 const BEFORE = 60n * SECOND

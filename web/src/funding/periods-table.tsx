@@ -182,7 +182,7 @@ function MissingPeriods({ older, newer, columns }: { older: bigint; newer: bigin
   if (newer === null || newer - older < 2n) return null
   const [first, last] = [older + 1n, newer - 1n].map((seq) => groupDigits(`${seq}`))
   return (
-    <tr class="missing-epochs">
+    <tr class="missing-rows">
       <th scope="row" class="figure-column">
         {first === last ? first : `${first} to ${last}`}
       </th>

@@ -26,7 +26,7 @@ export function bucketsWanted(): number {
 /** Periods that are asked for at first; a range of more gets as many as a page has. */
 export const FIRST_PERIODS = 1_000
 
-/** The market that the view shows: the one named, or the first by name; null if that is not known yet, or none is held. */
+/** The market that the view shows: the one named, or the first by name; null if that is not known yet, or none is stored. */
 export function fundingMarket(): string | null {
   const named = param('market')?.toLowerCase()
   if (named !== undefined) return named
@@ -43,9 +43,9 @@ export function widened({ from, to }: Range): Range {
 
 /** The requests of a chart's points and periods, as the view makes them first; none for a market that the coverage does not name. */
 export function fundingRequests(coverage: Coverage, marketId: string, given: GivenRange): string[] {
-  const held = heldRange(coverage, marketId)
-  if (held === null) return []
-  const range = viewRange(given, held, BigInt(coverage.blocks.lastTimestamp))
+  const stored = storedRange(coverage, marketId)
+  if (stored === null) return []
+  const range = viewRange(given, stored, BigInt(coverage.blocks.lastTimestamp))
   return [
     reportTarget('series', marketId, { ...widened(range), buckets: bucketsWanted() }),
     pageTarget('fundingPeriods', { marketId }, { first: FIRST_PERIODS, newestFirst: true }),
@@ -53,7 +53,7 @@ export function fundingRequests(coverage: Coverage, marketId: string, given: Giv
 }
 
 /** Time span of a market's data: from its first point or period to its last. */
-export function heldRange(coverage: Coverage, marketId: string): Range | null {
+export function storedRange(coverage: Coverage, marketId: string): Range | null {
   const found = [coverage.fundingPeriodDataPoints, coverage.fundingPeriods].flatMap(
     (list) => list.find((entry) => entry.marketId === marketId) ?? [],
   )

@@ -1,5 +1,6 @@
 import type { LyraClient } from 'lyra-client'
 import type uPlot from 'uplot'
+import { DAY } from '../../../src/core/domain/time.ts'
 import { formatAmountWithUnit } from '../figures/amount.ts'
 import {
   add,
@@ -16,7 +17,6 @@ import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatDay, formatMinute } from '../figures/format-time.ts'
 import { askDays, type Day, daysOf } from '../funding/days.ts'
 import { askPeriods, dueWithin, type Periods, RATE_SPANS } from '../periods/period.ts'
-import { DAY } from '../range/view-range.ts'
 import { type Range, secondsOf } from '../series/series.ts'
 import { RATE_BASES, type RateBasis } from './rates.ts'
 
@@ -64,12 +64,12 @@ export async function askLines(
   lyra: Pick<LyraClient, 'fundingPeriodsPage' | 'fundingRates'>,
   marketIds: readonly string[],
   range: Range,
-  held: Range,
+  stored: Range,
   signal?: AbortSignal,
 ): Promise<Lines> {
   const byDay = range.to - range.from > LONGEST
   const lines = marketIds.map(async (marketId) => {
-    if (byDay) return lineOfDays(marketId, await askDays(lyra, marketId, daysOf(range, held), signal))
+    if (byDay) return lineOfDays(marketId, await askDays(lyra, marketId, daysOf(range, stored), signal))
     // The first payment in the range may be for a period that began before.
     const asked = { marketId, from: range.from - DAY, to: range.to }
     return lineOfPeriods(marketId, await askPeriods(lyra, asked, MOST_PERIODS, signal), range)

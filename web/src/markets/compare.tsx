@@ -1,6 +1,7 @@
 import type { Coverage } from 'lyra-client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
+import { DAY } from '../../../src/core/domain/time.ts'
 import { readColours } from '../charts/chart-options.ts'
 import { useGapShades } from '../charts/gap-times.ts'
 import { createLineChart, DASHES, lineColour, TOTAL } from '../charts/line-chart.ts'
@@ -9,14 +10,14 @@ import { savePng } from '../charts/save-png.ts'
 import { parseDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
-import { heldRange } from '../funding/requests.ts'
+import { storedRange } from '../funding/requests.ts'
 import { readUnits } from '../funding/units.ts'
 import { param, setParams } from '../location.ts'
 import { MissingRows } from '../parts/missing-rows.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answered, Failure, Skeleton } from '../parts/states.tsx'
 import { RangeBar } from '../range/range-bar.tsx'
-import { DAY, subjectOf, viewRange } from '../range/view-range.ts'
+import { subjectOf, viewRange } from '../range/view-range.ts'
 import { nanosecondsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel, marketUnit } from '../service/instruments.ts'
@@ -45,9 +46,9 @@ const NO_LINES: readonly Line[] = []
 const NO_GAPS: Coverage['blocks']['gaps'] = []
 
 /** From when to when any of these markets has funding; the last day, if none has. */
-function heldOf(marketIds: readonly string[], last: bigint): Range {
+function storedOf(marketIds: readonly string[], last: bigint): Range {
   const coverage = latestCoverage()
-  const all = coverage === null ? [] : marketIds.flatMap((id) => heldRange(coverage, id) ?? [])
+  const all = coverage === null ? [] : marketIds.flatMap((id) => storedRange(coverage, id) ?? [])
   return all.reduce(
     (one, { from, to }) => ({ from: from < one.from ? from : one.from, to: to > one.to ? to : one.to }),
     all[0] ?? { from: last - DAY, to: last },
@@ -98,8 +99,8 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
     .map((id) => coverage?.fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '')
     .join(' ')
   const last = BigInt(coverage?.blocks.lastTimestamp ?? 0)
-  const held = heldOf(marketIds, last)
-  const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held, last, '30d')
+  const stored = storedOf(marketIds, last)
+  const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, stored, last, '30d')
   const named = param('bars') ?? ''
   const kind: CompareKind = Object.hasOwn(COMPARE_KINDS, named) ? (named as CompareKind) : 'money'
   const symbol = symbolOf(marketIds)
@@ -111,7 +112,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
   // A range that follows the data moves with every block, and has other payments only after one more period.
   const query = useQuery(
     `${marketIds.join(' ')} ${subjectOf(range)}`,
-    (signal) => askLines(lyra, marketIds, range, held, signal),
+    (signal) => askLines(lyra, marketIds, range, stored, signal),
     { version },
   )
   const { data, error, reload } = query
@@ -180,7 +181,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
       </div>
       <RangeBar
         range={range}
-        held={held}
+        stored={stored}
         last={last}
         least={DAY}
         onSpan={(span) => setParams({ span, from: null, to: null })}

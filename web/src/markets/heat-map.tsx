@@ -166,7 +166,7 @@ export function HeatCells({ rows, starts, step, missing }: CellsProps) {
       <MapKey limits={limits} />
       <TablePlace name="Funding heat map" atEnd>
         {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table that is walked by keys is a grid. */}
-        <table ref={table} class="heat-map held" role="grid" aria-labelledby="map-title">
+        <table ref={table} class="heat-map pinned" role="grid" aria-labelledby="map-title">
           <thead>
             <tr>
               <th scope="col">Market</th>

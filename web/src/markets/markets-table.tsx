@@ -262,7 +262,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
         </button>
       </div>
       <TablePlace name="Table of markets">
-        <table class={`markets stacked held${isBrief ? ' brief' : ''}`}>
+        <table class={`markets stacked pinned${isBrief ? ' brief' : ''}`}>
           <thead>
             <tr>
               {[MARKET, ...columns].map(({ sort, title, meaning, ...rest }) => (

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { DAY, SECOND } from '../../../src/core/domain/time.ts'
 import { gapShades } from '../charts/gap-times.ts'
 import { formatSecond, formatSpan } from '../figures/format-time.ts'
 import { breaksOf, drawn, type Range, readSeries, type Series } from '../series/series.ts'
@@ -6,11 +7,9 @@ import { lyra } from '../service/lyra.ts'
 import { missingOf } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
 
-const DAY = 86_400n * 1_000_000_000n
-
 /** Steps of a line, and how often it is asked for again. */
 const BUCKETS = 60
-const REFRESH_NS = 300n * 1_000_000_000n
+const REFRESH_NS = 300n * SECOND
 
 const [WIDTH, HEIGHT] = [120, 30]
 

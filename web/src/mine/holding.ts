@@ -1,9 +1,9 @@
 import type { LyraClient, MarketFunding, MarketSummary } from 'lyra-client'
+import { DAY } from '../../../src/core/domain/time.ts'
 import { add, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { receivedBy } from '../funding/units.ts'
 import { bySize, changeOf } from '../payments/payments.ts'
 import { askEach, type SinglePayment } from '../payments/single-payments.ts'
-import { DAY } from '../range/view-range.ts'
 import { nextPaymentOf } from '../service/summary.ts'
 
 /** Payments that are looked through for the latest one of each market. */

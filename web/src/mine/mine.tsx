@@ -1,3 +1,4 @@
+import { DAY } from '../../../src/core/domain/time.ts'
 import { inUnit, placesOf } from '../figures/amount.ts'
 import { type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
@@ -12,17 +13,16 @@ import { Answer } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { describeStanding } from '../providers/standing.ts'
-import { DAY } from '../range/view-range.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, marketUnit } from '../service/instruments.ts'
-import { type KeptParty, keptParties } from '../service/kept-parties.ts'
 import { lyra } from '../service/lyra.ts'
+import { type SavedParty, savedParties } from '../service/saved-parties.ts'
 import { useQuery } from '../service/use-query.ts'
 import { useStanding } from '../service/use-standing.ts'
 import { useSummaries } from '../service/use-summaries.ts'
 import { askParty, type Holding, holdingsOf, lastChange, totalOf } from './holding.ts'
 
-/** The kept parties: what they received lately, their next payments, and how they stand as liquidity providers. */
+/** The saved parties: what they received lately, their next payments, and how they stand as liquidity providers. */
 export function Mine() {
   const summaries = useSummaries()
   const coverage = latestCoverage()
@@ -34,14 +34,14 @@ export function Mine() {
         <span class="quiet">Kept in this browser alone. Choose one to rename or forget it.</span>
       </div>
       <MissingRows resource="fundingPayments" range={{ from: last - 30n * DAY, to: last }} />
-      {keptParties.value.map((party) => (
+      {savedParties.value.map((party) => (
         <MyParty key={party.id} party={party} summaries={summaries.data ?? []} last={last} />
       ))}
     </section>
   )
 }
 
-type MyPartyProps = { party: KeptParty; summaries: Parameters<typeof holdingsOf>[1]; last: bigint }
+type MyPartyProps = { party: SavedParty; summaries: Parameters<typeof holdingsOf>[1]; last: bigint }
 
 function MyParty({ party: { id, name }, summaries, last }: MyPartyProps) {
   const payments = latestCoverage()?.fundingPayments ?? []

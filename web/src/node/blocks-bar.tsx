@@ -7,10 +7,10 @@ type Blocks = Coverage['blocks']
 /** Gaps that are listed; a store with more has other troubles. */
 const LISTED = 100
 
-/** Which heights are held, imported and missing: as a bar, and in words. */
+/** Which heights are stored, imported and missing: as a bar, and in words. */
 export function BlocksBar({ blocks: { ranges, gaps, imported } }: { blocks: Blocks }) {
   const parts = [
-    ...ranges.map((range) => ({ ...range, kind: 'held' as const })),
+    ...ranges.map((range) => ({ ...range, kind: 'stored' as const })),
     ...imported.map((range) => ({ ...range, kind: 'imported' as const })),
     ...gaps,
   ].sort((left, right) => (BigInt(left.from) < BigInt(right.from) ? -1 : 1))

@@ -29,7 +29,7 @@ export function MarketPicker({ marketId, markets, none, onPick }: MarketPickerPr
   const choices: (string | null)[] = [
     ...(none !== undefined && wanted === '' ? [null] : []),
     ...found.slice(0, LISTED),
-    // A market that is not held has no figures, but may be asked for.
+    // A market that is not stored has no figures, but may be asked for.
     ...(found.length === 0 && MARKET_ID.test(whole) ? [whole] : []),
   ]
   const close = () => {

@@ -1,7 +1,7 @@
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 
-/** A page of a list that is held whole. */
+/** A page of a list that is loaded whole. */
 type ListPage = {
   /** The parameter that holds the page's number. */
   name: string

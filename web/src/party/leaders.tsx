@@ -15,7 +15,7 @@ import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/i
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
-import { heldPayments, PaymentRange, shownRange } from './payment-range.tsx'
+import { PaymentRange, rangeOfPayments, shownRange } from './payment-range.tsx'
 
 const ROWS = 20
 
@@ -26,18 +26,18 @@ const STYLE = { places: 2, signed: true }
 
 /** In place of a party's payments while none is chosen: who received or paid most, of one asset or market. */
 export function Leaders() {
-  const held = heldPayments()
+  const stored = rangeOfPayments()
   const assets = settlementAssets()
   const asked = param('asset') ?? ''
   const [asset, unit] = [...assets].find(([id]) => id === asked) ?? [...assets][0] ?? [null, null]
-  if (held === null || asset === null)
+  if (stored === null || asset === null)
     return (
       <Empty title="Whose payments?">
         Enter or paste the id of a party: what it paid and received in each market, and, if it provides
         liquidity, how it did.
       </Empty>
     )
-  return <OfAsset asset={asset} unit={unit} held={held} assets={assets} />
+  return <OfAsset asset={asset} unit={unit} stored={stored} assets={assets} />
 }
 
 /** The assets that markets settle in, with their units, by id; those of which no event names the decimals have none. */
@@ -50,10 +50,10 @@ function settlementAssets(): ReadonlyMap<string, Unit> {
   return units
 }
 
-type OfAssetProps = { asset: string; unit: Unit; held: Range; assets: ReadonlyMap<string, Unit> }
+type OfAssetProps = { asset: string; unit: Unit; stored: Range; assets: ReadonlyMap<string, Unit> }
 
-function OfAsset({ asset, unit, held, assets }: OfAssetProps) {
-  const range = shownRange(held)
+function OfAsset({ asset, unit, stored, assets }: OfAssetProps) {
+  const range = shownRange(stored)
   const markets = knownMarkets('funding').filter((id) => instrumentOf(id)?.settlementAsset?.id === asset)
   const market = markets.find((id) => id === param('market')) ?? null
   const order = (['received', 'paid'] as const).find((one) => one === param('order')) ?? 'net'
@@ -104,7 +104,7 @@ function OfAsset({ asset, unit, held, assets }: OfAssetProps) {
           byDefault={[...assets.keys()][0]!}
         />
       )}
-      <PaymentRange held={held} range={range} />
+      <PaymentRange stored={stored} range={range} />
       <Segments label="Order" name="order" choices={ORDERS} chosen={order} byDefault="net" />
       <Answer query={query} what="the parties" tall>
         {({ fundingLeaders: { parties, leaders } }) =>

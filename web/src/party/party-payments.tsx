@@ -1,5 +1,6 @@
 import type { FundingPayment, MarketFunding } from 'lyra-client'
 import { useMemo } from 'preact/hooks'
+import { DAY } from '../../../src/core/domain/time.ts'
 import { useGapShades } from '../charts/gap-times.ts'
 import { inUnit, placesOf } from '../figures/amount.ts'
 import { add, writeDecimal } from '../figures/decimal.ts'
@@ -26,7 +27,7 @@ import {
   totalOf,
   withDays,
 } from '../payments/payments.ts'
-import { DAY, subjectOf } from '../range/view-range.ts'
+import { subjectOf } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
@@ -35,7 +36,7 @@ import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
 import { CumulativeChart } from './cumulative-chart.tsx'
-import { heldPayments, lastTime, PaymentRange, shownRange } from './payment-range.tsx'
+import { lastTime, PaymentRange, rangeOfPayments, shownRange } from './payment-range.tsx'
 import { EachPayment } from './single-payments.tsx'
 import { StatementDownload } from './statement-download.tsx'
 
@@ -58,11 +59,11 @@ type PartyPayments = {
 
 /** A party's payments in a range: totals, a chart and a table by day. */
 export function Payments({ partyId }: { partyId: string }) {
-  const held = heldPayments()
+  const stored = rangeOfPayments()
   const { version } = useChanges(partyId, (client, options) =>
     client.streamFundingPayments({ partyId }, options),
   )
-  const range = held === null ? null : shownRange(held)
+  const range = stored === null ? null : shownRange(stored)
   const filters = { partyId, ...(range === null ? {} : { from: range.from, to: range.to }) }
   const query = useQuery(
     range === null ? null : `${partyId} ${subjectOf(range)}`,
@@ -72,7 +73,7 @@ export function Payments({ partyId }: { partyId: string }) {
   const { data, error } = query
   return (
     <section
-      class={held !== null && data === null && error === null ? 'panel filling' : 'panel'}
+      class={stored !== null && data === null && error === null ? 'panel filling' : 'panel'}
       aria-labelledby="payments-title"
     >
       <div class="panel-head">
@@ -80,12 +81,12 @@ export function Payments({ partyId }: { partyId: string }) {
           Funding payments of party <Id id={partyId} what="the party id" />
         </h2>
       </div>
-      {held === null || range === null ? (
+      {stored === null || range === null ? (
         <Empty title="No funding payments yet">The store has no funding payments of any party.</Empty>
       ) : (
         <>
-          <PaymentRange held={held} range={range} />
-          <StatementDownload partyId={partyId} range={range} held={held} last={lastTime()} />
+          <PaymentRange stored={stored} range={range} />
+          <StatementDownload partyId={partyId} range={range} stored={stored} last={lastTime()} />
           <Answer query={query} what="funding payments" tall>
             {(payments) =>
               payments.markets.length === 0 ? (

@@ -1,12 +1,12 @@
 import { param, setParams } from '../location.ts'
-import { KeepParty } from '../mine/keep-party.tsx'
 import { Mine } from '../mine/mine.tsx'
+import { SaveParty } from '../mine/save-party.tsx'
 import { beforeCoverage } from '../parts/before-coverage.tsx'
 import { AboutNetwork, NETWORK } from '../parts/network.tsx'
 import { CopyLink } from '../parts/request.tsx'
 import { Empty } from '../parts/states.tsx'
 import { PARTY_ID, PartyField } from '../providers/party-field.tsx'
-import { keptParties } from '../service/kept-parties.ts'
+import { savedParties } from '../service/saved-parties.ts'
 import { Leaders } from './leaders.tsx'
 import { Payments } from './party-payments.tsx'
 import { Provisions } from './party-provisions.tsx'
@@ -20,7 +20,7 @@ export function PartyView() {
       <PartyField
         key={party ?? ''}
         party={party}
-        parties={keptParties.value.map(({ id }) => id)}
+        parties={savedParties.value.map(({ id }) => id)}
         whole
         onPick={(id) => setParams({ party: id, ...FIRST_PAGES })}
       />
@@ -28,7 +28,7 @@ export function PartyView() {
         <CopyLink />
       </span>
       {party !== null && party !== NETWORK && PARTY_ID.test(party) && (
-        <KeepParty key={party} partyId={party} />
+        <SaveParty key={party} partyId={party} />
       )}
     </div>
   )
@@ -39,7 +39,7 @@ export function PartyView() {
       {bar}
       {party === null ? (
         <>
-          {keptParties.value.length > 0 && <Mine />}
+          {savedParties.value.length > 0 && <Mine />}
           <Leaders />
         </>
       ) : !PARTY_ID.test(party) ? (

@@ -1,13 +1,14 @@
+import { DAY, SECOND } from '../../../src/core/domain/time.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { MissingRows } from '../parts/missing-rows.tsx'
 import { RangeBar } from '../range/range-bar.tsx'
-import { DAY, SECOND, type ViewRange, viewRange } from '../range/view-range.ts'
+import { type ViewRange, viewRange } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 
 /** From when to when the store has payments of any party; null if it has none. */
-export function heldPayments(): Range | null {
+export function rangeOfPayments(): Range | null {
   const spans = latestCoverage()?.fundingPayments ?? []
   const times = spans.flatMap(({ firstTimestamp, lastTimestamp }) => [
     BigInt(firstTimestamp),
@@ -23,21 +24,21 @@ export function heldPayments(): Range | null {
 export const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
 
 /** A week up to the last payment, unless the address names another range. */
-export function shownRange(held: Range): ViewRange {
+export function shownRange(stored: Range): ViewRange {
   const given = { from: param('from'), to: param('to'), span: param('span') }
-  return viewRange(given, held, lastTime(), '7d')
+  return viewRange(given, stored, lastTime(), '7d')
 }
 
 /** The first pages of both tables. */
 export const FIRST_PAGES = { day: null, after: null, before: null }
 
-/** The range of the payments that are added up, to be changed, and what the store lacks of them. */
-export function PaymentRange({ held, range }: { held: Range; range: ViewRange }) {
+/** The range of the payments that are added up, to be changed, and what is missing of them. */
+export function PaymentRange({ stored, range }: { stored: Range; range: ViewRange }) {
   return (
     <>
       <RangeBar
         range={range}
-        held={held}
+        stored={stored}
         last={lastTime()}
         least={DAY}
         onSpan={(name) => setParams({ span: name, from: null, to: null, ...FIRST_PAGES })}

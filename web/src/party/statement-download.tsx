@@ -13,14 +13,14 @@ export type StatementDownloadProps = {
   /** What the view shows. */
   range: Range
   /** From when to when there are payments. */
-  held: Range
+  stored: Range
   /** The time of the last block. */
   last: bigint
 }
 
 /** Chooses a month or the shown range, and links to a party's statement of it: what an accountant needs, as CSV. */
-export function StatementDownload({ partyId, range, held, last }: StatementDownloadProps) {
-  const months = monthsOf(held.from, last)
+export function StatementDownload({ partyId, range, stored, last }: StatementDownloadProps) {
+  const months = monthsOf(stored.from, last)
   const lastMonth = months[1] ?? months[0]!
   const [chosen, setChosen] = useState(lastMonth.name)
   const { from, to } = chosen === RANGE ? range : (months.find(({ name }) => name === chosen) ?? lastMonth)

@@ -1,7 +1,6 @@
 import type { FundingPayment, MarketFunding } from 'lyra-client'
+import { DAY } from '../../../src/core/domain/time.ts'
 import { add, compare, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
-
-const DAY = 86_400_000_000_000n
 
 /** A party's payments on a market, in smallest units of its settlement asset. */
 export type MarketSums = {

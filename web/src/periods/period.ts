@@ -1,10 +1,11 @@
 import type { FundingPeriod, LyraClient } from 'lyra-client'
+import { DAY } from '../../../src/core/domain/time.ts'
 import { add, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 
 /** What rates of periods of different lengths are brought to: their names, and lengths in nanoseconds. */
 export const RATE_SPANS = {
-  '8h': 28_800n * 1_000_000_000n,
-  year: 365n * 86_400n * 1_000_000_000n,
+  '8h': DAY / 3n,
+  year: 365n * DAY,
 } as const
 
 /** A market's periods are regular if the last ten are equally long; fewer than three do not tell. */

@@ -53,7 +53,7 @@ export const COLUMNS: readonly Column[] = [
     first: true,
     title: 'Kept after penalty',
     meaning: 'Fraction of its fees left after the fee penalty of its last epoch.',
-    read: ({ fees }) => fees.kept,
+    read: ({ fees }) => fees.remaining,
     kind: 'part',
   },
   {

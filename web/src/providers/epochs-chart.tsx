@@ -12,7 +12,8 @@ const MOST_FREE = 400
 /** Epochs that are named below the chart: more have no room on a phone. */
 const MOST_NAMES = 8
 
-const LANES = EPOCH_COLUMNS.filter(({ kind, name }) => kind === 'part' || name === 'earned')
+/** The figures that are drawn: parts of one, and what was earned. */
+const FIGURES = EPOCH_COLUMNS.filter(({ kind, name }) => kind === 'part' || name === 'earned')
 
 export type EpochsChartProps = {
   /** Oldest first. */
@@ -23,7 +24,7 @@ export type EpochsChartProps = {
   unit: Unit | null
 }
 
-/** How a provider did in each epoch: a lane for each figure, a column for each epoch; read by mouse, touch and keys. */
+/** How a provider did in each epoch: a row of bars for each figure, a column for each epoch; read by mouse, touch and keys. */
 export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
   const [chosen, setChosen] = useState<string | null>(null)
   const index = rows.findIndex(({ epoch }) => epoch === chosen)
@@ -58,7 +59,7 @@ export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
       <p class="epochs-said" aria-live="polite">
         {describe(shown, least, unit)}
       </p>
-      {LANES.map((figure) => {
+      {FIGURES.map((figure) => {
         const { name, title, read, full } = figure
         const values = rows.map((row) => partOf(read(row)))
         const isKnown = rows.some((row) => isFigureKnown(figure, row))
@@ -66,8 +67,8 @@ export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
         const top = full ?? Math.max(...values)
         const highest = rows.find((row) => partOf(read(row)) === top)
         return (
-          <div key={name} class="lane" data-lane={name}>
-            <span class="lane-name">
+          <div key={name} class="epochs-row" data-row={name}>
+            <span class="epochs-name">
               {title}
               {isBook && least !== null && (
                 <span class="under">- - SLA: at least {formatPercent(least)}</span>
@@ -80,9 +81,9 @@ export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
                 {full === undefined ? '' : '0 to 100 %'}
               </span>
             </span>
-            <span class="lane-bars">
+            <span class="epochs-bars">
               {isBook && least !== null && (
-                <span class="lane-least" style={{ bottom: `${partOf(least) * 100}%` }} />
+                <span class="epochs-least" style={{ bottom: `${partOf(least) * 100}%` }} />
               )}
               {columns.map((row, place) => {
                 const value = row === null ? null : read(row)
@@ -90,7 +91,7 @@ export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
                 return (
                   <span
                     key={row?.epoch ?? `free ${place}`}
-                    class={`lane-column ${row === null ? 'free' : row === shown && index !== -1 ? 'chosen' : ''}`}
+                    class={`epochs-column ${row === null ? 'free' : row === shown && index !== -1 ? 'chosen' : ''}`}
                     title={row === null ? 'missing' : undefined}
                     data-epoch={row?.epoch}
                     onPointerEnter={() => row !== null && setChosen(row.epoch)}
@@ -98,7 +99,7 @@ export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
                   >
                     {value !== null && value !== '' && top > 0 && (
                       <span
-                        class={short ? 'lane-bar short' : 'lane-bar'}
+                        class={short ? 'epochs-bar short' : 'epochs-bar'}
                         style={{ height: `${Math.min(1, partOf(value) / top) * 100}%` }}
                       />
                     )}
@@ -109,16 +110,16 @@ export function EpochsChart({ rows, least, unit }: EpochsChartProps) {
           </div>
         )
       })}
-      <div class="lane epochs-names" aria-hidden="true">
-        <span class="lane-name">
+      <div class="epochs-row epochs-names" aria-hidden="true">
+        <span class="epochs-name">
           Epoch
           {columns.includes(null) && <span class="under">hatched: missing</span>}
         </span>
-        <span class="lane-numbers">
+        <span class="epochs-numbers">
           {columns.map((row, place) => (
-            <span key={row?.epoch ?? `free ${place}`} class="lane-column">
+            <span key={row?.epoch ?? `free ${place}`} class="epochs-column">
               {row !== null && isNamed(place, columns.length) && (
-                <span class="lane-number">{groupDigits(row.epoch)}</span>
+                <span class="epochs-number">{groupDigits(row.epoch)}</span>
               )}
             </span>
           ))}
@@ -135,7 +136,7 @@ function isNamed(place: number, columns: number): boolean {
 
 function describe(row: LiquidityProviderEpoch, least: string | null, unit: Unit | null): string {
   if (row.timeOnBook === null) return `Epoch ${groupDigits(row.epoch)}: no SLA figures`
-  const figures = LANES.map((figure) => {
+  const figures = FIGURES.map((figure) => {
     const shown = isFigureKnown(figure, row)
       ? showValue(figure, figure.read(row) ?? 'none', unit)
       : 'not known'

@@ -110,7 +110,7 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
             )}
             {listed.flatMap(({ row, missing }) => [
               missing !== null && (
-                <tr key={`before ${row.epoch}`} class="missing-epochs">
+                <tr key={`before ${row.epoch}`} class="missing-rows">
                   <th scope="row">{missing}</th>
                   <td class="unpaid" colSpan={columns.length - 1}>
                     missing: no figures of this provider

@@ -20,7 +20,7 @@ export type Fees = {
   /** Its part of all fees: by its equity-like share and its score, before penalties. */
   share: string | null
   /** The part of its fees that the penalty of its last epoch leaves. */
-  kept: string | null
+  remaining: string | null
   /** The product of the two. */
   net: string | null
   /**
@@ -66,13 +66,13 @@ export function withFees(providers: readonly LiquidityProvider[]): ProviderRow[]
     const { of, sum, others } = weights.get(provider.marketId)!
     const weight = of(provider)
     const penalty = parseDecimal(provider.sla?.lastEpochFeePenalty ?? '')
-    const kept = penalty === null ? null : subtract(ONE, penalty)
+    const remaining = penalty === null ? null : subtract(ONE, penalty)
     return {
       ...provider,
       fees: {
         share: write(ratio(weight, sum, 0, PLACES)),
-        kept: write(kept),
-        net: kept === null ? null : write(ratio(multiply(weight, kept), sum, 0, PLACES)),
+        remaining: write(remaining),
+        net: remaining === null ? null : write(ratio(multiply(weight, remaining), sum, 0, PLACES)),
         others,
       },
     }

@@ -65,7 +65,7 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
         </button>
       </div>
       <TablePlace name="Table of providers">
-        <table class={`providers stacked held${all ? ' all' : ''}`}>
+        <table class={`providers stacked pinned${all ? ' all' : ''}`}>
           <thead>
             <tr>
               {names.market && names.party && <th scope="col">Market</th>}

@@ -115,8 +115,8 @@ type ProvidersProps = { market: string | null; party: string | null; list: Query
 export function Providers({ market, party, list }: ProvidersProps) {
   const { data } = list
   const { penalised, below } = readFilter()
-  const held = (data?.providers ?? []).filter(({ partyId }) => party === null || partyId.startsWith(party))
-  const listed = held.filter(
+  const ofParty = (data?.providers ?? []).filter(({ partyId }) => party === null || partyId.startsWith(party))
+  const listed = ofParty.filter(
     (provider) => (!penalised || isPenalised(provider)) && (below === null || isBelow(provider, below)),
   )
   const first = listed[0]
@@ -160,15 +160,15 @@ export function Providers({ market, party, list }: ProvidersProps) {
       <Answer query={list} what="providers" tall>
         {({ blockHeight, more, providers }) => (
           <>
-            {held.length > 0 && <Totals providers={listed} />}
-            {held.length === 0 && !list.isOther && (
+            {ofParty.length > 0 && <Totals providers={listed} />}
+            {ofParty.length === 0 && !list.isOther && (
               <Empty title={emptyTitle(market, party)}>
                 As of block {groupDigits(blockHeight)}. Only live provisions are listed.
               </Empty>
             )}
-            {held.length > 0 && listed.length === 0 && (
+            {ofParty.length > 0 && listed.length === 0 && (
               <Empty title="No provider matches the filters">
-                {groupDigits(`${held.length}`)} in total.{' '}
+                {groupDigits(`${ofParty.length}`)} in total.{' '}
                 <button
                   type="button"
                   class="button"

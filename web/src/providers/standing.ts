@@ -5,6 +5,7 @@ import type {
   SlaParameters,
 } from 'lyra-client'
 import { feePenalty } from '../../../src/core/domain/fee-penalty.ts'
+import { SECOND } from '../../../src/core/domain/time.ts'
 import {
   add,
   compare,
@@ -19,8 +20,6 @@ import {
 import { formatPart, formatPercent } from '../figures/format-figure.ts'
 import { formatAge } from '../figures/format-time.ts'
 import { penaltyTermsOf } from './epochs.ts'
-
-const SECOND = 1_000_000_000n
 
 /** What a provider must still do to reach the minimum; spans are Unix nanoseconds. */
 export type Needed =

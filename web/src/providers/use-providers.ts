@@ -1,4 +1,5 @@
 import type { LiquidityProvider } from 'lyra-client'
+import { SECOND } from '../../../src/core/domain/time.ts'
 import { askLines } from '../service/ask-lines.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
@@ -11,7 +12,7 @@ import { MOST_OF_MARKET, providersTarget } from './requests.ts'
 const MOST_OF_ALL = 20_000
 
 /** Providers of all markets have no stream: they are asked for again with the blocks, so often. */
-const REFRESH_NS = 15_000_000_000n
+const REFRESH_NS = 15n * SECOND
 
 /** The list, and whether there are more than it holds. */
 export type ProviderList = { providers: ProviderRow[]; more: boolean; blockHeight: string }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { SECOND } from '../../../src/core/domain/time.ts'
 import { formatTime, TIMES_ALLOWED } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
 import { faultOf, meaningOf, pan, readRange, SPANS, type ViewRange, zoom } from './view-range.ts'
@@ -6,7 +7,7 @@ import { faultOf, meaningOf, pan, readRange, SPANS, type ViewRange, zoom } from 
 export type RangeBarProps = {
   range: ViewRange
   /** First and last time of the data, nanoseconds. */
-  held: Range
+  stored: Range
   /** The time of the last block, which ages are counted back from. */
   last: bigint
   /** The shortest span to choose, nanoseconds: shorter ones than a funding period show nothing of payments. */
@@ -17,10 +18,10 @@ export type RangeBarProps = {
 }
 
 /** Chooses the shown range by span, buttons or dates; says what is wrong with the one in the address. */
-export function RangeBar({ range, held, last, least = 0n, onSpan, onRange, children }: RangeBarProps) {
+export function RangeBar({ range, stored, last, least = 0n, onSpan, onRange, children }: RangeBarProps) {
   const [dates, setDates] = useState(false)
   const offered = SPANS.filter(
-    ([, ns], index) => ns === null || (ns >= least && (index === 0 || ns < held.to - held.from)),
+    ([, ns], index) => ns === null || (ns >= least && (index === 0 || ns < stored.to - stored.from)),
   )
   return (
     <>
@@ -138,5 +139,5 @@ function Dates({ range, last, open, onRange }: DatesProps) {
 }
 
 function shortTime(ns: bigint): string {
-  return formatTime(ns - (ns % 1_000_000_000n))
+  return formatTime(ns - (ns % SECOND))
 }

@@ -1,10 +1,9 @@
 import { nearestInt64 } from '../../../src/core/domain/integers.ts'
+import { DAY, SECOND } from '../../../src/core/domain/time.ts'
 import { formatMinute, type ReadTime, readTime } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
 
-export const SECOND = 1_000_000_000n
 const HOUR = 3_600n * SECOND
-export const DAY = 24n * HOUR
 
 /** Spans to choose from, nanoseconds; null for all that there is. */
 export const SPANS: readonly (readonly [name: string, ns: bigint | null])[] = [
@@ -45,22 +44,22 @@ export type GivenRange = { from: string | null; to: string | null; span: string 
  * @param last the time of the last block, which ages are counted back from
  * @param usual the span that is shown if nothing is named; all if that is less
  */
-export function viewRange(given: GivenRange, held: Range, last: bigint, usual = '1d'): ViewRange {
-  const whole = held.to + 1n - held.from
+export function viewRange(given: GivenRange, stored: Range, last: bigint, usual = '1d'): ViewRange {
+  const whole = stored.to + 1n - stored.from
   const all = SPANS.at(-1)!
   const usually = SPANS.find(([name]) => name === usual)!
   const span = SPANS.find(([name]) => name === given.span) ?? (whole > usually[1]! ? usually : all)
   const length = max(span[1] ?? whole, SHORTEST)
   // Its start is included and its end is not, so that a day has 24 payments of an hourly market, not the one before it.
   const following = {
-    from: held.to + 1n - length,
-    to: held.to + 1n,
+    from: stored.to + 1n - length,
+    to: stored.to + 1n,
     follows: true,
     span: span[0],
     fault: null,
   }
   if (given.from === null && given.to === null) return following
-  const [from, to] = readRange(given.from, given.to, held, last)
+  const [from, to] = readRange(given.from, given.to, stored, last)
   const fault = faultOf(from, to)
   if (fault !== null) return { ...following, fault }
   const named = { from: (from as { ns: bigint }).ns, to: (to as { ns: bigint }).ns }
@@ -75,16 +74,16 @@ export function viewRange(given: GivenRange, held: Range, last: bigint, usual = 
 export function readRange(
   from: string | null,
   to: string | null,
-  held: Range,
+  stored: Range,
   last: bigint,
 ): [ReadTime, ReadTime] {
   const read = (text: string | null) => (text === null || text.trim() === '' ? null : readTime(text, last))
-  const begin = read(from) ?? { ns: held.from }
+  const begin = read(from) ?? { ns: stored.from }
   const written = read(to)
   const weekday = 'every' in begin ? begin : null
   const since = weekday !== null && written === null
   const ends = since ? null : endOf(written ?? begin)
-  if (ends === null) return [begin, written ?? { ns: (since ? last : held.to) + 1n }]
+  if (ends === null) return [begin, written ?? { ns: (since ? last : stored.to) + 1n }]
   const isLater = weekday !== null && weekday.ns >= ends
   return [isLater ? { ns: weekday.ns - weekday.every! } : begin, { ns: min(ends, last + 1n) }]
 }

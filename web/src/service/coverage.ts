@@ -5,8 +5,8 @@ import { watcher } from './lyra.ts'
 
 const POLL_MS = 3_000
 
-/** Samples that are kept to compute rates: ten minutes. */
-const KEPT_SAMPLES = 200
+/** Samples from which rates are computed: those of ten minutes. */
+const MOST_SAMPLES = 200
 
 /** A service with more than 1,000 markets sends its coverage in parts. So many are read at most after the first. */
 const MOST_PARTS = 20
@@ -25,7 +25,7 @@ export type CoverageSample = {
   lastTimestamp: bigint
 }
 
-/** The latest samples, oldest first. A coverage itself may have hundreds of kilobytes, and is kept only once. */
+/** The latest samples, oldest first. A coverage itself may have hundreds of kilobytes, and only the latest one is kept. */
 export const coverageSamples = signal<readonly CoverageSample[]>([])
 
 const latest = signal<{ coverage: Coverage; at: number } | null>(null)
@@ -53,7 +53,7 @@ export function noteCoverage(coverage: Coverage | null, at: number): void {
     if (coverage === null) coverageSamples.value = []
     // The rates of a part would not be those of all.
     else if (coverage.next === null) {
-      coverageSamples.value = [...coverageSamples.peek().slice(1 - KEPT_SAMPLES), sampleOf(coverage, at)]
+      coverageSamples.value = [...coverageSamples.peek().slice(1 - MOST_SAMPLES), sampleOf(coverage, at)]
     }
   })
 }
@@ -125,7 +125,7 @@ export function lastHeight({ blocks }: Coverage): string {
   return ends.reduce((highest, end) => (end > highest ? end : highest), 0n).toString()
 }
 
-/** The height of the first block that is held; 0 if none is. */
+/** The height of the first stored block; 0 if there is none. */
 export function firstHeight({ blocks }: Coverage): bigint {
   const starts = [blocks.ranges[0], blocks.imported[0]].flatMap((range) =>
     range === undefined ? [] : [BigInt(range.from)],

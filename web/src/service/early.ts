@@ -1,5 +1,5 @@
-/** How long an answer that nobody has taken is kept: longer, and it would be old when it is shown. */
-const KEPT_MS = 30_000
+/** How long an answer waits for the request that takes it: after that it would be old when it is shown. */
+const LONGEST_WAIT_MS = 30_000
 
 const asked = new Map<string, Promise<Response>>()
 
@@ -16,7 +16,7 @@ export function askEarly(target: string): void {
   // The request that takes it gets the failure.
   answer.catch(() => {})
   asked.set(href, answer)
-  setTimeout(() => asked.delete(href), KEPT_MS)
+  setTimeout(() => asked.delete(href), LONGEST_WAIT_MS)
 }
 
 /** The answer to an address that was asked for early; null if it was not, or the answer is taken. */

@@ -52,9 +52,10 @@ export function watchInstruments(): void {
   let readAt = 0
   effect(() => {
     const at = coverageTime()
-    const held = latestCoverage()?.instruments.count
-    if (held === undefined || at === null || (held === count && at - readAt < REFRESH_MS)) return
-    count = held
+    const storedCount = latestCoverage()?.instruments.count
+    if (storedCount === undefined || at === null || (storedCount === count && at - readAt < REFRESH_MS))
+      return
+    count = storedCount
     readAt = at
     const asked = read().catch(() => {
       // Asked again with the next coverage; meanwhile integers are shown as they are.

@@ -7,7 +7,7 @@ export type MarketKind = 'funding' | 'providers' | 'all'
 /** A 64-digit id, in the case of the API. */
 export const MARKET_ID = /^[0-9a-f]{64}$/
 
-/** The ids of the markets that the service holds anything of, by name. */
+/** The ids of the markets of which the service has any rows, by name. */
 export function knownMarkets(kind: MarketKind = 'all'): string[] {
   const coverage = latestCoverage()
   if (coverage === null) return []

@@ -25,7 +25,7 @@ const NAMED = 2
 
 const NOTHING: Missing = { missing: [], since: null }
 
-/** What the store lacks of a resource's rows in a range, as far as coverage has been reported. */
+/** What is missing of a resource's rows in a range, as far as coverage has been reported. */
 export function missingOf(resource: SummedResource, { from, to }: OpenRange): Missing {
   const coverage = latestCoverage()
   return coverage === null ? NOTHING : missingIn(coverage, resource, from, to)

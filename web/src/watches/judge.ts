@@ -3,7 +3,7 @@ import { compare, parseDecimal } from '../figures/decimal.ts'
 import { formatPart, formatPercent, formatRate, RATE_PLACES } from '../figures/format-figure.ts'
 import { shortId } from '../figures/short-id.ts'
 import { marketLabel } from '../service/instruments.ts'
-import { nameOfParty } from '../service/kept-parties.ts'
+import { nameOfParty } from '../service/saved-parties.ts'
 import { currentRate } from '../service/summary.ts'
 import type { Watch } from './watches.ts'
 

@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals'
-import { itemsIn, keptList } from '../service/kept-list.ts'
+import { itemsIn, savedList } from '../service/saved-list.ts'
 import { hasWatches, WATCHES_KEY } from './has-watches.ts'
 
 /** What the reader wants to be notified of, in this browser and while a tab is open. */
@@ -21,7 +21,7 @@ export const MOST_WATCHES = 20
 const ID = /^[0-9a-f]{64}$/
 const VALUE = /^-?\d{1,12}(\.\d{1,12})?$/
 
-export const watches = keptList(WATCHES_KEY, readWatches)
+export const watches = savedList(WATCHES_KEY, readWatches)
 
 /** Identifies a watch: there is one of each. */
 export const keyOf = ({ marketId, kind, value, partyId }: Watch): string =>

@@ -65,7 +65,7 @@ export function ChartSection({ marketId, stored, funding, shown, summary }: Char
           key={`${range.from} ${range.to}`}
           marketId={marketId}
           range={range}
-          held={stored}
+          stored={stored}
           onRange={showRange}
           onAll={() => showSpan('all')}
         />

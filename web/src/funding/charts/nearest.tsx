@@ -8,13 +8,13 @@ import { useQuery } from '../../service/use-query.ts'
 export type NearestProps = {
   marketId: string
   range: Range
-  held: Range
+  stored: Range
   onRange: (range: Range) => void
   onAll: () => void
 }
 
 /** Shown for a range without points: links to the nearest ones. */
-export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps) {
+export function Nearest({ marketId, range, stored, onRange, onAll }: NearestProps) {
   const query = useQuery(`${marketId} ${range.from} ${range.to}`, async (signal) => {
     const [before, after] = await Promise.all([
       lyra.fundingPeriodDataPointsPage({ marketId, to: range.from }, { first: 1, signal }),
@@ -33,7 +33,7 @@ export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps)
       <p>
         From {formatSecond(range.from)} to {formatSecond(range.to)} no data points are stored
         {isWhole(missingOf('fundingPeriodDataPoints', range)) ? '' : ', and blocks are missing'}. This
-        market's data are from {formatSecond(held.from)} to {formatSecond(held.to)} (UTC).
+        market's data are from {formatSecond(stored.from)} to {formatSecond(stored.to)} (UTC).
       </p>
       <p class="jumps">
         {data?.before !== undefined && (

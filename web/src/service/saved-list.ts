@@ -1,11 +1,11 @@
 import { effect, type Signal, signal } from '@preact/signals'
 
 /**
- * A list that this browser keeps, and that all its tabs share. Without storage it lasts as long as the page.
+ * A list that is saved in this browser, and that all its tabs share. Without storage it lasts as long as the page.
  *
  * @param read the list in a stored text, whatever that is; null if none is stored
  */
-export function keptList<Item>(
+export function savedList<Item>(
   key: string,
   read: (text: string | null) => readonly Item[],
 ): Signal<readonly Item[]> {

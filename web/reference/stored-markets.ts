@@ -13,10 +13,10 @@ const NEEDS: [path: string, isMet: (market: Summary) => boolean][] = [
 ]
 
 /** Returns a market with rows of an operation; undefined if there is none. */
-export type HeldMarkets = (path: string) => string | undefined
+export type StoredMarkets = (path: string) => string | undefined
 
 /** The market with the most of these parts is first. */
-export async function loadHeldMarkets(): Promise<HeldMarkets> {
+export async function loadStoredMarkets(): Promise<StoredMarkets> {
   const summaries = await load().catch(() => [])
   const met = (market: Summary) => NEEDS.filter(([, isMet]) => isMet(market)).length
   const sorted = summaries.toSorted((a, b) => met(b) - met(a))

@@ -1,20 +1,20 @@
 import { useState } from 'preact/hooks'
-import { forgetParty, keepParty, keptParties, MOST_KEPT, mayKeepMore } from '../service/kept-parties.ts'
+import { forgetParty, MOST_SAVED, maySaveMore, savedParties, saveParty } from '../service/saved-parties.ts'
 
-/** Keeps a party in this browser, by a name, or forgets it. */
-export function KeepParty({ partyId }: { partyId: string }) {
-  const kept = keptParties.value.find(({ id }) => id === partyId) ?? null
-  const [name, setName] = useState(kept?.name ?? '')
-  if (kept === null && !mayKeepMore()) {
-    return <span class="quiet">You keep {MOST_KEPT} parties, which is the most.</span>
+/** Saves a party in this browser, by a name, or forgets it. */
+export function SaveParty({ partyId }: { partyId: string }) {
+  const saved = savedParties.value.find(({ id }) => id === partyId) ?? null
+  const [name, setName] = useState(saved?.name ?? '')
+  if (saved === null && !maySaveMore()) {
+    return <span class="quiet">You keep {MOST_SAVED} parties, which is the most.</span>
   }
-  const isNew = kept === null || kept.name !== name.trim()
+  const isNew = saved === null || saved.name !== name.trim()
   return (
     <form
       class="keep-party"
       onSubmit={(event) => {
         event.preventDefault()
-        keepParty(partyId, name)
+        saveParty(partyId, name)
       }}
     >
       <label class="field inline">
@@ -30,10 +30,10 @@ export function KeepParty({ partyId }: { partyId: string }) {
       </label>
       {isNew && (
         <button type="submit" class="button">
-          {kept === null ? 'Keep as mine' : 'Rename'}
+          {saved === null ? 'Keep as mine' : 'Rename'}
         </button>
       )}
-      {kept !== null && (
+      {saved !== null && (
         <button type="button" class="button" onClick={() => forgetParty(partyId)}>
           Forget
         </button>
