@@ -10,14 +10,24 @@ const MOST_LINES = 15
 /** A sign: the README.md of a folder of `src`. */
 type Sign = { folder: string; path: string; text: string }
 
-/** The folders that have a sign: those of single resources share one. */
-const FOLDERS = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
-  .filter((folder) => !/^src\/core\/resources\//.test(folder))
-  .sort()
+/** The folders within one, by path within the checkout. */
+const foldersIn = (folder: string) =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
 
-const FOLDER_NAMES = new Set([...FOLDERS, 'src/core/resources/checkpoints'].map((folder) => basename(folder)))
+/** The folders of the explorer, and of the API reference: all have one sign. */
+const WEB_FOLDERS = [...foldersIn('web/src'), 'web/reference']
+
+/** The folders that have a sign: those of single resources share one, and so do those of the explorer. */
+const FOLDERS = [
+  ...foldersIn('src').filter((folder) => !/^src\/core\/resources\//.test(folder)),
+  'web',
+].sort()
+
+const FOLDER_NAMES = new Set(
+  [...FOLDERS, ...WEB_FOLDERS, 'src/core/resources/checkpoints'].map((folder) => basename(folder)),
+)
 
 const SIGNS = FOLDERS.filter((folder) => existsSync(join(ROOT, folder, 'README.md'))).map(signOf)
 
@@ -26,28 +36,36 @@ function signOf(folder: string): Sign {
   return { folder, path, text: readFileSync(join(ROOT, path), 'utf8').trimEnd() }
 }
 
-/** The names in a sign that are of no file, no folder of `src`, and nothing in the code of the sign's folder or of a linked file. */
+/** The names in a sign that are of no file, no folder of the program or the explorer, and nothing in the code of the sign's folder or of a linked file. */
 function unknownNames({ folder, path, text }: Sign): string[] {
-  const linked = [...text.matchAll(/\]\(([^)]+\.ts)\)/g)].map(([, to]) => join(folder, to!))
-  const own = globSync('**/*.ts', { cwd: join(ROOT, folder) }).map((name) => join(folder, name))
+  const linked = [...text.matchAll(/\]\(([^)]+\.tsx?)\)/g)].map(([, to]) => join(folder, to!))
+  const own = globSync('**/*.{ts,tsx}', { cwd: join(ROOT, folder), exclude: ['node_modules'] }).map((name) =>
+    join(folder, name),
+  )
   const codes = [...own, ...linked].map(codeOf)
   const isFile = (name: string) =>
     existsSync(join(ROOT, folder, name)) || linked.some((file) => basename(file) === name)
   return inlineCode({ path, text, blocks: [] }).filter((name) => {
-    if (/[/]|\.ts$/.test(name)) return !isFile(name)
+    if (/[/]|\.tsx?$/.test(name)) return !isFile(name)
     if (FOLDER_NAMES.has(name)) return false
     return !codes.some((code) => (name.includes('.') ? declares(code, name) : hasName(code, name)))
   })
 }
 
-describe('The folders of src', () => {
+describe('The folders of src, and web', () => {
   test('have a sign each', () => {
     assert.deepEqual(
       SIGNS.map(({ folder }) => folder),
       FOLDERS,
     )
-    const others = globSync('src/**/README.md', { cwd: ROOT }).map(dirname)
-    assert.deepEqual(others.sort(), FOLDERS)
+    const others = globSync(['src/**/README.md', 'web/README.md', 'web/src/**/README.md'], { cwd: ROOT })
+    assert.deepEqual(others.map(dirname).sort(), FOLDERS)
+  })
+
+  test('of the explorer, and the API reference, are named by the sign of web', () => {
+    const { text } = SIGNS.find(({ folder }) => folder === 'web')!
+    const unnamed = WEB_FOLDERS.filter((folder) => !text.includes(`\`${basename(folder)}\``))
+    assert.deepEqual(unnamed, [])
   })
 
   for (const sign of SIGNS) {
