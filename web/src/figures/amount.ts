@@ -55,6 +55,9 @@ export type AmountStyle = {
   signed?: boolean
 }
 
+/** How payments of parties are shown: with two places, and signed: below zero if the party paid. */
+export const PAYMENT_STYLE: AmountStyle = { places: 2, signed: true }
+
 /** A number of smallest parts as the number of whole ones, exact; null for a text that is not a number. */
 export function wholeUnits(text: string, unit: Unit): Decimal | null {
   const number = parseDecimal(text)

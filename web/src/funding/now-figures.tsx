@@ -1,16 +1,15 @@
 import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
-import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
-import { ANNUAL_PLACES, formatRate, groupDigits, RATE_PLACES } from '../figures/format-figure.ts'
+import { writeDecimal } from '../figures/decimal.ts'
+import { groupDigits } from '../figures/format-figure.ts'
 import { formatAge, formatMinute, formatSecond } from '../figures/format-time.ts'
-import { Amount, Rounded } from '../parts/amount.tsx'
+import { Amount } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
 import { DueTime } from '../parts/due-time.tsx'
 import { Figure } from '../parts/figure.tsx'
 import { Answered } from '../parts/states.tsx'
 import {
-  annualised,
   areIrregular,
   cumulative,
   dueWithin,
@@ -26,6 +25,7 @@ import { isCurrent, isOutdated } from '../service/freshness.ts'
 import { isWhole, missingOf } from '../service/missing.ts'
 import { standingOf } from '../service/summary.ts'
 import type { Query } from '../service/use-query.ts'
+import { AnnualRate, Rate } from './rate.tsx'
 import { runningPeriod } from './reading.ts'
 
 export type NowFiguresProps = {
@@ -197,27 +197,6 @@ function describeEnd(start: bigint, length: bigint | null, last: bigint): string
   return end !== null && end > last
     ? `ends in ${formatAge(end - last)}`
     : `running for ${formatAge(last - start)}`
-}
-
-/** A rate in percent, exact on hover. */
-export function Rate({ text, name }: { text: string; name?: string | undefined }) {
-  const number = parseDecimal(text)
-  return <Rounded text={text} shown={number === null ? text : formatRate(number, RATE_PLACES)} name={name} />
-}
-
-/** An annualised rate in percent, exact on hover. */
-export function AnnualRate({
-  rate,
-  length,
-  name,
-}: {
-  rate: string | null
-  length: bigint | null
-  name?: string | undefined
-}) {
-  const year = annualised(rate, length)
-  if (year === null) return <>–</>
-  return <Rounded text={writeDecimal(year)} shown={formatRate(year, ANNUAL_PLACES)} name={name} />
 }
 
 function Annual(props: { rate: string | null; length: bigint | null; name: string }) {

@@ -2,7 +2,7 @@ import type { FundingPayment } from 'lyra-client'
 import { useEffect, useRef } from 'preact/hooks'
 import { exportTarget } from '../../../client/src/requests.ts'
 import { SECOND } from '../../../src/core/domain/time.ts'
-import { placesOf, type Unit } from '../figures/amount.ts'
+import { PAYMENT_STYLE, placesOf, type Unit } from '../figures/amount.ts'
 import { compare, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatSecond } from '../figures/format-time.ts'
@@ -21,7 +21,7 @@ import type { Period, Periods } from '../periods/period.ts'
 import { askLines } from '../service/ask-lines.ts'
 import { useQuery } from '../service/use-query.ts'
 
-/** The payments of a period come in the block that ends it, whose time is near its end. */
+/** The payments of a period are in the block that ends it, whose time is near its end. */
 const BEFORE = 60n * SECOND
 const AFTER = 600n * SECOND
 
@@ -127,11 +127,10 @@ export function PaidTable({ payments, unit }: { payments: readonly FundingPaymen
   )
   const shown = pageOf('paidPage', listed.length, ROWS)
   const isMissed = payments.some(({ lossAmount }) => lossAmount !== '0')
-  const style = { places: 2, signed: true }
   const least = placesOf(
     listed.flatMap((payment) => [writeDecimal(changeOf(payment)), payment.lossAmount]),
     unit,
-    style,
+    PAYMENT_STYLE,
   )
   const titles = ['Received, or paid if below zero', ...(isMissed ? ['Missed: others could not pay'] : [])]
   return (
@@ -153,7 +152,7 @@ export function PaidTable({ payments, unit }: { payments: readonly FundingPaymen
                 {[writeDecimal(changeOf(payment)), ...(isMissed ? [payment.lossAmount] : [])].map(
                   (text, index) => (
                     <td key={titles[index]} class="figure-column">
-                      <Amount {...style} text={text} unit={unit} least={least} />
+                      <Amount {...PAYMENT_STYLE} text={text} unit={unit} least={least} />
                     </td>
                   ),
                 )}

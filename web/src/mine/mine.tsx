@@ -1,5 +1,5 @@
 import { DAY } from '../../../src/core/domain/time.ts'
-import { inUnit, placesOf } from '../figures/amount.ts'
+import { inUnit, PAYMENT_STYLE, placesOf } from '../figures/amount.ts'
 import { type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
@@ -80,8 +80,6 @@ function MyParty({ party: { id, name }, summaries, last }: MyPartyProps) {
     </div>
   )
 }
-
-const STYLE = { places: 2, signed: true }
 
 const TITLES = [
   'Market',
@@ -185,7 +183,7 @@ function Money({
       {text === null ? (
         '–'
       ) : (
-        <Amount {...STYLE} text={text} unit={unit} least={placesOf([text], unit, STYLE)} />
+        <Amount {...PAYMENT_STYLE} text={text} unit={unit} least={placesOf([text], unit, PAYMENT_STYLE)} />
       )}
       {children}
     </td>

@@ -1,5 +1,5 @@
 import type { FundingLeader } from 'lyra-client'
-import { placesOf, type Unit } from '../figures/amount.ts'
+import { PAYMENT_STYLE, placesOf, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
@@ -22,9 +22,8 @@ const ROWS = 20
 const ORDERS = { net: 'Gained most', received: 'Received most', paid: 'Paid most' } as const
 
 /** Amounts are shown with two places, signed. */
-const STYLE = { places: 2, signed: true }
 
-/** In place of a party's payments while none is chosen: who received or paid most, of one asset or market. */
+/** Shown while no party is chosen: which parties received or paid most, of one asset or market. */
 export function Leaders() {
   const stored = rangeOfPayments()
   const assets = settlementAssets()
@@ -131,7 +130,7 @@ function OfAsset({ asset, unit, stored, assets }: OfAssetProps) {
 /** Parties with what they received and paid, each with a link to its own payments. */
 export function LeadersTable({ leaders, unit }: { leaders: readonly FundingLeader[]; unit: Unit }) {
   const textsOf = ({ net, received, paid }: FundingLeader) => [net, received, paid === '0' ? '0' : `-${paid}`]
-  const least = placesOf(leaders.flatMap(textsOf), unit, STYLE)
+  const least = placesOf(leaders.flatMap(textsOf), unit, PAYMENT_STYLE)
   const titles = ['Total', 'Received', 'Paid']
   return (
     <TablePlace name="Table of parties">
@@ -149,7 +148,7 @@ export function LeadersTable({ leaders, unit }: { leaders: readonly FundingLeade
               </th>
               {textsOf(leader).map((text, index) => (
                 <td key={titles[index]} data-label={titles[index]} class="figure-column">
-                  <Amount {...STYLE} text={text} unit={unit} least={least} bare />
+                  <Amount {...PAYMENT_STYLE} text={text} unit={unit} least={least} bare />
                 </td>
               ))}
               <td data-label="Payments" class="figure-column">

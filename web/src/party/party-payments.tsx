@@ -1,27 +1,15 @@
-import type { FundingPayment, MarketFunding } from 'lyra-client'
-import { useMemo } from 'preact/hooks'
 import { DAY } from '../../../src/core/domain/time.ts'
-import { useGapShades } from '../charts/gap-times.ts'
-import { inUnit, placesOf } from '../figures/amount.ts'
-import { add, writeDecimal } from '../figures/decimal.ts'
-import { groupDigits } from '../figures/format-figure.ts'
-import { formatDay } from '../figures/format-time.ts'
+import { PAYMENT_STYLE } from '../figures/amount.ts'
+import { writeDecimal } from '../figures/decimal.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
-import { MarketName } from '../parts/market-name.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
-import { TableHead } from '../parts/table-head.tsx'
-import { TablePlace } from '../parts/table-place.tsx'
 import {
-  changesByDay,
-  changesOf,
-  cumulative,
-  type DaySums,
   type MarketSums,
-  runningSum,
+  type PartyPayments,
   sumsByDay,
   sumsByMarket,
   totalOf,
@@ -29,14 +17,15 @@ import {
 } from '../payments/payments.ts'
 import { subjectOf } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'
-import { latestCoverage } from '../service/coverage.ts'
-import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
+import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
-import { CumulativeChart } from './cumulative-chart.tsx'
+import { AssetChart } from './asset-chart.tsx'
 import { lastTime, PaymentRange, rangeOfPayments, shownRange } from './payment-range.tsx'
+import { PaymentsByDay } from './payments-by-day.tsx'
+import { PaymentsByMarket } from './payments-by-market.tsx'
 import { EachPayment } from './single-payments.tsx'
 import { StatementDownload } from './statement-download.tsx'
 
@@ -46,16 +35,6 @@ const MOST_DRAWN = 5_000
 /** Days of a page of the table; on a phone each is a card. */
 const DAYS = 14
 const DAYS_OF_PHONE = 7
-
-/** Lines of a chart: more cannot be told apart. */
-const MOST_LINES = 6
-
-type PartyPayments = {
-  /** The sums by market and day. */
-  markets: readonly MarketFunding[]
-  /** The payments; null if they are too many to draw. */
-  list: readonly FundingPayment[] | null
-}
 
 /** A party's payments in a range: totals, a chart and a table by day. */
 export function Payments({ partyId }: { partyId: string }) {
@@ -131,6 +110,7 @@ async function askPayments(
 /** The settlement asset of a market, by its id; the market's own if that is not known: amounts are not added then. */
 const assetOf = (marketId: string) => instrumentOf(marketId)?.settlementAsset?.id ?? marketId
 
+/** The figures of a party's payments in a range: totals, charts and tables by market and by day. */
 export function PaymentFigures({
   payments: { markets, list },
   range,
@@ -151,7 +131,7 @@ export function PaymentFigures({
           <AssetTotal key={asset} sums={own} />
         ))}
       </div>
-      <MarketsTable groups={groups} />
+      <PaymentsByMarket groups={groups} />
       {byAsset.map(([asset, own]) => (
         <AssetChart
           key={asset}
@@ -160,7 +140,7 @@ export function PaymentFigures({
           to={range.to}
         />
       ))}
-      <DaysTable
+      <PaymentsByDay
         days={days.slice(shown.first, shown.first + rows)}
         missing={missing}
         groups={groups.map((sums) => sums.map(({ marketId }) => marketId))}
@@ -179,173 +159,9 @@ function AssetTotal({ sums }: { sums: readonly MarketSums[] }) {
       <div>
         <dt>Total of this range</dt>
         <dd>
-          <Amount {...STYLE} text={writeDecimal(total)} unit={unit} name="payments-total" />
+          <Amount {...PAYMENT_STYLE} text={writeDecimal(total)} unit={unit} name="payments-total" />
         </dd>
       </div>
     </dl>
-  )
-}
-
-/** Payments are shown with two places, signed: below zero if the party paid. */
-const STYLE = { places: 2, signed: true }
-
-/** The sums by market, those of an asset together, with their total if they are several. */
-function MarketsTable({ groups }: { groups: readonly (readonly MarketSums[])[] }) {
-  const sums = groups.flat()
-  const totals = groups.filter(({ length }) => length > 1).map(totalOf)
-  const isMissed = sums.some(({ missed }) => missed.digits !== 0n)
-  const figuresOf = ({ total, received, paid, missed }: MarketSums) =>
-    [total, received, paid, ...(isMissed ? [missed] : [])].map(writeDecimal)
-  const least = Math.max(
-    ...[...sums, ...totals].map((row) => placesOf(figuresOf(row), marketUnit(row.marketId), STYLE)),
-  )
-  const titles = [
-    'Total',
-    'Received',
-    'Paid',
-    ...(isMissed ? ['Missed: others could not pay'] : []),
-    'Payments',
-  ]
-  const cells = (row: MarketSums) => (
-    <>
-      {figuresOf(row).map((text, index) => (
-        <td key={titles[index]} data-label={titles[index]} class="figure-column">
-          <Amount {...STYLE} text={text} unit={marketUnit(row.marketId)} least={least} />
-        </td>
-      ))}
-      <td data-label="Payments" class="figure-column">
-        {groupDigits(`${row.count}`)}
-      </td>
-    </>
-  )
-  return (
-    <TablePlace name="Table of payments by market">
-      <table class="stacked">
-        <TableHead titles={['Market', ...titles]} texts={['Market']} />
-        <tbody>
-          {sums.map((row) => (
-            <tr key={row.marketId} data-market={row.marketId}>
-              <th scope="row">
-                <MarketName
-                  marketId={row.marketId}
-                  link={{ view: 'funding', params: { market: row.marketId } }}
-                />
-              </th>
-              {cells(row)}
-            </tr>
-          ))}
-        </tbody>
-        {totals.length > 0 && (
-          <tfoot>
-            {totals.map((row) => (
-              <tr key={row.marketId}>
-                <th scope="row">Total{inUnit(marketUnit(row.marketId))}</th>
-                {cells(row)}
-              </tr>
-            ))}
-          </tfoot>
-        )}
-      </table>
-    </TablePlace>
-  )
-}
-
-/** The changes over time on some markets of one asset. */
-function AssetChart({
-  payments: { markets, list },
-  shown,
-  to,
-}: {
-  payments: PartyPayments
-  shown: readonly string[]
-  /** The end of the range. */
-  to: bigint
-}) {
-  // The chart is drawn anew for other lines only.
-  const { own, lines, total } = useMemo(() => {
-    const all = list === null ? changesByDay(markets, { to }) : changesOf(list)
-    const changes = all.filter(({ marketId }) => shown.includes(marketId))
-    const own = cumulative(changes)
-    return { own, lines: own.slice(0, MOST_LINES), total: own.length > 1 ? runningSum(changes) : null }
-  }, [markets, list, shown.join(), to])
-  const unit = marketUnit(shown[0]!)
-  const gaps = useGapShades(latestCoverage()?.blocks.gaps ?? [])
-  return (
-    <>
-      <h3 class="chart-title">
-        Cumulative{list === null && ', by day'}
-        {inUnit(unit)}
-      </h3>
-      <CumulativeChart lines={lines} total={total} unit={unit} shades={gaps} />
-      {own.length > MOST_LINES && (
-        <p class="quiet">
-          Not drawn, as the smaller ones:{' '}
-          {own
-            .slice(MOST_LINES)
-            .map(({ marketId }) => marketLabel(marketId))
-            .join(', ')}
-          .
-        </p>
-      )}
-    </>
-  )
-}
-
-type DaysTableProps = {
-  days: readonly DaySums[]
-  /** The starts of days of which blocks are missing. */
-  missing: ReadonlySet<bigint>
-  groups: readonly (readonly string[])[]
-}
-
-/** The sums by day: the total of each asset with several markets, then each market. */
-function DaysTable({ days, missing, groups }: DaysTableProps) {
-  const columnOf = (name: string, markets: readonly string[]) => {
-    const unit = marketUnit(markets[0]!)
-    const texts = days.map(({ byMarket }) => {
-      const sums = markets.flatMap((marketId) => byMarket.get(marketId) ?? [])
-      return sums.length === 0 ? null : writeDecimal(sums.reduce(add))
-    })
-    const title = name + inUnit(unit)
-    return { key: `${name} ${markets[0]}`, title, unit, texts, least: placesOf(texts, unit, STYLE) }
-  }
-  const columns = [
-    ...groups.filter(({ length }) => length > 1).map((markets) => columnOf('Total', markets)),
-    ...groups.flat().map((marketId) => columnOf(marketLabel(marketId), [marketId])),
-  ]
-  return (
-    <TablePlace name="Table of payments by day">
-      <table class="days stacked">
-        <TableHead titles={['Day (UTC)', ...columns.map(({ title }) => title)]} texts={['Day (UTC)']} />
-        <tbody>
-          {days.map(({ start }, day) => (
-            <tr key={`${start}`}>
-              <th scope="row">
-                {formatDay(start)}
-                {missing.has(start) && (
-                  <>
-                    {' '}
-                    <span class="tag">blocks missing</span>
-                  </>
-                )}
-              </th>
-              {columns.map(({ key, title, texts, ...column }) => (
-                <td key={key} data-label={title} class="figure-column">
-                  {texts[day] == null ? (
-                    missing.has(start) ? (
-                      'unknown'
-                    ) : (
-                      '–'
-                    )
-                  ) : (
-                    <Amount {...STYLE} {...column} text={texts[day]} bare />
-                  )}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TablePlace>
   )
 }

@@ -1,9 +1,9 @@
-import { placesOf } from '../figures/amount.ts'
+import { PAYMENT_STYLE, placesOf } from '../figures/amount.ts'
 import { writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatLocal, formatSecond } from '../figures/format-time.ts'
-import { Rate } from '../funding/now-figures.tsx'
 import { BrokenTime } from '../funding/points-table.tsx'
+import { Rate } from '../funding/rate.tsx'
 import { param } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { MarketName } from '../parts/market-name.tsx'
@@ -66,8 +66,6 @@ export function EachPayment({
   )
 }
 
-const STYLE = { places: 2, signed: true }
-
 /** Why a size is not shown. */
 const NO_SIZE =
   'Not known: others could not pay everything, a step of the position pays less than two of the smallest unit, or period or market are not stored'
@@ -82,7 +80,7 @@ export function PaymentsTable({ payments }: { payments: readonly SinglePayment[]
   const isMissed = payments.some(({ lossAmount }) => lossAmount !== '0')
   const least = Math.max(
     ...payments.map((payment) =>
-      placesOf([writeDecimal(changeOf(payment))], marketUnit(payment.marketId), STYLE),
+      placesOf([writeDecimal(changeOf(payment))], marketUnit(payment.marketId), PAYMENT_STYLE),
     ),
   )
   const titles = [
@@ -131,11 +129,16 @@ export function PaymentsTable({ payments }: { payments: readonly SinglePayment[]
                   {size === null ? '–' : groupDigits(size)}
                 </td>
                 <td data-label={titles[5]} class="figure-column">
-                  <Amount {...STYLE} text={writeDecimal(changeOf(payment))} unit={unit} least={least} />
+                  <Amount
+                    {...PAYMENT_STYLE}
+                    text={writeDecimal(changeOf(payment))}
+                    unit={unit}
+                    least={least}
+                  />
                 </td>
                 {isMissed && (
                   <td data-label={titles[6]} class="figure-column">
-                    <Amount {...STYLE} text={lossAmount} unit={unit} least={least} />
+                    <Amount {...PAYMENT_STYLE} text={lossAmount} unit={unit} least={least} />
                   </td>
                 )}
               </tr>

@@ -2,6 +2,14 @@ import type { FundingPayment, MarketFunding } from 'lyra-client'
 import { DAY } from '../../../src/core/domain/time.ts'
 import { add, compare, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
 
+/** A party's payments in a range. */
+export type PartyPayments = {
+  /** The sums by market and day. */
+  markets: readonly MarketFunding[]
+  /** The payments; null if they are too many to draw. */
+  list: readonly FundingPayment[] | null
+}
+
 /** A party's payments on a market, in smallest units of its settlement asset. */
 export type MarketSums = {
   marketId: string

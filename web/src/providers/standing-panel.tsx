@@ -100,45 +100,13 @@ type StandingFiguresProps = {
 }
 
 function StandingFigures({ standing, ifStayed, newest, unit }: StandingFiguresProps) {
-  const { at, timeOnBook, minimum, elapsed, ifLeft, epochExpectedEnd } = standing
   const last = lastEpochOf(standing, newest)
-  const stale = isOutdated.value
   return (
     <div class="now-figures standing">
       <StillNeeded standing={standing} />
-      <Figure
-        name="Time on book so far"
-        main={
-          timeOnBook === null ? null : (
-            <Rounded text={timeOnBook} shown={formatPart(timeOnBook)} name="standing-book" />
-          )
-        }
-        none="Not known: the core has sent none in this epoch"
-        stale={stale}
-      >
-        {ifLeft !== null && (
-          <span class="figure-more">
-            {formatPart(ifLeft)} of the whole epoch
-            <Bar part={parseDecimal(ifLeft)!} least={minimum} />
-          </span>
-        )}
-        {minimum !== null && <span class="figure-more">required: {formatPercent(minimum)}</span>}
-        {elapsed !== null && <span class="figure-more">{formatPart(elapsed)} of the epoch has passed</span>}
-        {at !== null && <AsOf time={at} />}
-      </Figure>
+      <TimeOnBook standing={standing} />
       <IfLeft standing={standing} ifStayed={ifStayed} last={last} unit={unit} />
-      <Figure
-        name="Epoch ends, as expected"
-        main={
-          epochExpectedEnd === null ? null : (
-            <DueTime
-              due={BigInt(epochExpectedEnd)}
-              last={BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)}
-            />
-          )
-        }
-        none="Not known: it follows from the epoch before"
-      />
+      <EpochEnd standing={standing} />
       <LastEpoch last={last} unit={unit} />
     </div>
   )
@@ -180,6 +148,49 @@ function StillNeeded({ standing }: { standing: ProviderStanding }) {
         </span>
       )}
     </Figure>
+  )
+}
+
+function TimeOnBook({ standing }: { standing: ProviderStanding }) {
+  const { at, timeOnBook, minimum, elapsed, ifLeft } = standing
+  return (
+    <Figure
+      name="Time on book so far"
+      main={
+        timeOnBook === null ? null : (
+          <Rounded text={timeOnBook} shown={formatPart(timeOnBook)} name="standing-book" />
+        )
+      }
+      none="Not known: the core has sent none in this epoch"
+      stale={isOutdated.value}
+    >
+      {ifLeft !== null && (
+        <span class="figure-more">
+          {formatPart(ifLeft)} of the whole epoch
+          <Bar part={parseDecimal(ifLeft)!} least={minimum} />
+        </span>
+      )}
+      {minimum !== null && <span class="figure-more">required: {formatPercent(minimum)}</span>}
+      {elapsed !== null && <span class="figure-more">{formatPart(elapsed)} of the epoch has passed</span>}
+      {at !== null && <AsOf time={at} />}
+    </Figure>
+  )
+}
+
+function EpochEnd({ standing: { epochExpectedEnd } }: { standing: ProviderStanding }) {
+  return (
+    <Figure
+      name="Epoch ends, as expected"
+      main={
+        epochExpectedEnd === null ? null : (
+          <DueTime
+            due={BigInt(epochExpectedEnd)}
+            last={BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)}
+          />
+        )
+      }
+      none="Not known: it follows from the epoch before"
+    />
   )
 }
 

@@ -5,7 +5,7 @@ import { formatDay, formatLocal, formatTime } from '../../figures/format-time.ts
 import { Amount, Rounded } from '../../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../../periods/period.ts'
 import { type Day, dayAt, midnightBefore } from '../days.ts'
-import { Rate } from '../now-figures.tsx'
+import { Rate } from '../rate.tsx'
 import { BAR_KINDS, type BarKind, type Reading } from '../reading.ts'
 
 export type ReadoutProps = {
