@@ -28,7 +28,7 @@ const CONTENTS: Record<View, Lazy<object>> = {
   node: lazy('the node', async () => (await import('./node/node-view.tsx')).NodeView),
 }
 
-/** Its code is loaded only for who watches something. */
+/** Its code is loaded only if something is watched. */
 const Notifier = lazy('notifications', async () => (await import('./watches/notifier.tsx')).Notifier, true)
 
 /** Time of loading the other views, so that they open at once, even while the service is unreachable. */

@@ -31,7 +31,7 @@ function targetsOf(shown: View, coverage: Coverage): string[] | null {
     }
     case 'providers':
       return market === null || MARKET_ID.test(market) ? [providersTarget(market)] : []
-    // Markets come by their stream.
+    // Markets arrive by a stream, and nothing is asked early for the other views.
     case 'markets':
     case 'party':
     case 'checkpoints':

@@ -6,7 +6,7 @@ export const VIEWS = ['markets', 'funding', 'providers', 'party', 'checkpoints',
 /** A view of the explorer. */
 export type View = (typeof VIEWS)[number]
 
-/** The state of a view, as its URL holds it. */
+/** The state of a view: parameters of its URL, in which null and undefined are left out. */
 export type Params = Record<string, string | null | undefined>
 
 const query = signal(new URLSearchParams(location.search))
@@ -15,7 +15,7 @@ addEventListener('popstate', () => {
   query.value = new URLSearchParams(location.search)
 })
 
-/** The view of an address without any state: whoever has saved parties begins with them. */
+/** The view of an address without any state: that of saved parties, if there are any. */
 const startView = (): View => (savedParties.value.length > 0 ? 'party' : 'markets')
 
 export const view = computed<View>(() => {

@@ -13,8 +13,8 @@ const WHEEL_STEP = 300
 
 /**
  * Lets a chart's plot be moved and zoomed: with the wheel while Ctrl or Cmd is held, sideways by a wheel that turns
- * sideways, by dragging while Shift is held, by one finger or two, twice as wide by a double click. Returns what
- * ends that.
+ * sideways, by dragging while Shift is held, by one finger or two, twice as wide by a double click. Returns a
+ * function that ends that.
  */
 export function attachGestures(plot: HTMLElement, target: GestureTarget): () => void {
   const stop = new AbortController()

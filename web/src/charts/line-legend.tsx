@@ -6,13 +6,13 @@ export type LineLegendProps = {
   label: string
   /** In the order of the lines. */
   markets: readonly (MarketNameProps & { said: ComponentChildren })[]
-  /** What is said of the thick line, of their total; null without one. */
+  /** The text about the thick line, of their total; null without one. */
   total?: ComponentChildren
   /** What that line is, if not the total. */
   totalName?: string
 }
 
-/** The markets whose lines a chart shows, and what is said of each. */
+/** The markets whose lines a chart shows, with a text about each. */
 export function LineLegend({ label, markets, total = null, totalName = 'Total' }: LineLegendProps) {
   return (
     <ul class="compare-legend" aria-label={label}>

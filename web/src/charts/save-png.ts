@@ -32,7 +32,7 @@ const TITLE_HEIGHT = 30
 const LINE_HEIGHT = 22
 const SAMPLE_WIDTH = 20
 
-/** Which network the figures are of, and when the picture was made. */
+/** The network of the figures, and the time at which the picture is saved. */
 function sourceOf(): string {
   const chain = printable(latestCoverage()?.chainId ?? '')
   return `${chain}, saved ${formatMinute(BigInt(Date.now()) * 1_000_000n)} UTC`

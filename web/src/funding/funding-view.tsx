@@ -20,7 +20,7 @@ export function FundingView() {
   const coverage = latestCoverage()
   const markets = knownMarkets('funding')
   const marketId = fundingMarket()
-  // Of a service with more than 1,000 markets the coverage first names some of them only.
+  // The first part of the coverage of a service with more than 1,000 markets may not name this one.
   const isLeftOut =
     coverage !== null && coverage.next !== null && marketId !== null && MARKET_ID.test(marketId)
   const own = useQuery(

@@ -130,7 +130,7 @@ export type Reading = {
   seq: bigint | null
   /** The period; null if it is not loaded. */
   period: Period | null
-  /** Whether the periods are known: they come by an answer of their own. */
+  /** Whether the periods are known: another request asks for them. */
   periodsKnown: boolean
   /** Whether the period is the market's latest. */
   latest: boolean

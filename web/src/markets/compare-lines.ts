@@ -35,7 +35,7 @@ export type Shown = {
   symbol: string
 }
 
-/** What a position is worth if nothing else is said. */
+/** What a position is worth if the address names no worth. */
 export const USUAL_WORTH = '1000'
 
 /** Longer ranges are drawn in sums by day, of every market: periods of all lengths have the same time. */
@@ -163,7 +163,7 @@ export function valuesOf(due: readonly Due[], { kind, basis, worth }: Shown): De
   })
 }
 
-/** A value and the times between which it holds. */
+/** A value and the times between which a line has it. */
 type Step = { start: bigint; end: bigint; value: Decimal }
 
 function stepsOf({ due }: Line, shown: Shown): Step[] {
@@ -171,7 +171,7 @@ function stepsOf({ due }: Line, shown: Shown): Step[] {
   return due.map(({ start, end }, index) => ({ start, end, value: values[index]! }))
 }
 
-/** All starts and ends of some lines' steps, in order. */
+/** All starts and ends of the steps of several lines, in order. */
 function timesOf(lines: readonly (readonly Step[])[]): bigint[] {
   return [...new Set(lines.flat().flatMap(({ start, end }) => [start, end]))].sort((a, b) => (a < b ? -1 : 1))
 }

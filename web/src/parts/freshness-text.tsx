@@ -12,7 +12,7 @@ export const FRESHNESS_DOTS: Record<Freshness['state'], string> = {
   down: 'down',
 }
 
-/** How current the data are, in the same words wherever it is said. */
+/** How current the data are, in the same words everywhere. */
 export function FreshnessText() {
   const { state, text, more } = freshness.value
   return (

@@ -4,7 +4,7 @@ import { describeMissing, missingOf, type OpenRange, type SummedResource } from 
 export type MissingRowsProps = {
   resource: SummedResource
   range: OpenRange
-  /** A resource of which the same is said above: what is missing of both is not said again. */
+  /** A resource whose missing blocks are named above: those that are missing of both are not named again. */
   besides?: SummedResource
 }
 

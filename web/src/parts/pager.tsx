@@ -1,7 +1,7 @@
 import type { PageInfo } from 'lyra-client'
 import { param, setParams } from '../location.ts'
 
-/** Goes to the next page and the one before; the view's `after` and `before` hold the cursor. */
+/** Goes to the next page and the one before; the cursor is the parameter `after` or `before`. */
 export function Pager({ page, what }: { page: { pageInfo: PageInfo; rows: unknown[] }; what: string }) {
   const { hasNextPage, hasPreviousPage, startCursor, endCursor } = page.pageInfo
   const first = param('after') === null && param('before') === null

@@ -3,7 +3,7 @@ import { param, setParams } from '../location.ts'
 
 /** A page of a list that is loaded whole. */
 type ListPage = {
-  /** The parameter that holds the page's number. */
+  /** The parameter with the page's number. */
   name: string
   page: number
   pages: number

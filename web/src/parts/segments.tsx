@@ -2,7 +2,7 @@ import { setParams } from '../location.ts'
 
 export type SegmentsProps = {
   label: string
-  /** The parameter that holds the choice, unless it is the one by default. */
+  /** The parameter with the choice; without it, the default is chosen. */
   name: string
   /** Choices and their texts. */
   choices: Readonly<Record<string, string>>
@@ -10,7 +10,7 @@ export type SegmentsProps = {
   byDefault: string
 }
 
-/** Buttons of which one is pressed: a choice that the view's address holds. */
+/** Buttons of which one is pressed: a choice that is part of the view's address. */
 export function Segments({ label, name, choices, chosen, byDefault }: SegmentsProps) {
   return (
     <fieldset class="segments small" aria-label={label}>

@@ -62,7 +62,7 @@ export function CumulativeChart({ lines, total, unit, shades }: CumulativeChartP
   )
 }
 
-/** One place for each payment of any market; a line holds its value up to the next one. */
+/** One place for each payment of any market; a line keeps its value up to the next one. */
 function columnsOf(lines: readonly Steps[], unit: Unit | null): uPlot.AlignedData {
   const times = [...new Set(lines.flatMap((line) => line.times))].sort((a, b) => (a < b ? -1 : 1))
   const columns = lines.map((line) => {

@@ -27,7 +27,7 @@ export type ProvidersTableProps = {
   providers: readonly ProviderRow[]
   /** Whether each row names its party, and its market. */
   names: { party: boolean; market: boolean }
-  /** What all amounts are in; null where markets differ, or it is not known. */
+  /** What all amounts are in; null if markets have different ones, or it is not known. */
   unit: Unit | null
 }
 

@@ -39,7 +39,7 @@ export function neededOf({ stillNeeded, epochExpectedEnd, at }: ProviderStanding
   return { state: 'possible', time, remaining }
 }
 
-/** The two greatest units of a span, rounded up: who leaves after it has been on the book for long enough. */
+/** A span in its two greatest units, rounded up: a provider that leaves after this time has been on the book for long enough. */
 export function formatAtLeast(ns: bigint): string {
   const units = [86_400n, 3_600n, 60n, 1n].map((seconds) => seconds * SECOND)
   const first = units.findIndex((unit) => ns >= unit)

@@ -14,7 +14,7 @@ const MOST_OF_ALL = 20_000
 /** Providers of all markets have no stream: they are asked for again with the blocks, so often. */
 const REFRESH_NS = 15n * SECOND
 
-/** The list, and whether there are more than it holds. */
+/** The list, and whether there are more providers than it has. */
 export type ProviderList = { providers: ProviderRow[]; more: boolean; blockHeight: string }
 
 /**

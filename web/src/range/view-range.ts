@@ -24,7 +24,7 @@ const SHORTEST = 10n * SECOND
 export type ViewRange = Range & {
   /** Whether the range follows the latest point. */
   follows: boolean
-  /** The name of its span; null where from and to were chosen. */
+  /** The name of its span; null if from and to are named. */
   span: string | null
   /** Fault of the times in the view's state; null if there is none. */
   fault: string | null
@@ -38,9 +38,10 @@ export function subjectOf({ follows, span, from, to }: ViewRange): string {
 export type GivenRange = { from: string | null; to: string | null; span: string | null }
 
 /**
- * The range that a view's state names: `from` and `to`, or a span up to the latest point. What cannot be read is said,
- * and shows the span instead.
+ * The range that a view's state names: `from` and `to`, or a span up to the latest point. If these
+ * cannot be read, the range has their fault, and is that of the span.
  *
+ * @param stored the first and the last time of the stored data
  * @param last the time of the last block, which ages are counted back from
  * @param usual the span that is shown if nothing is named; all if that is less
  */

@@ -8,7 +8,7 @@ import { watchedFetch } from './connection.ts'
 const SILENT_MS = 10_000
 
 export type FollowOptions<Node> = {
-  /** Rows of later blocks are reported; of those that come from now on if it is not given. */
+  /** The height after which rows are reported; without it, those of blocks that arrive from now on. */
   afterBlock?: string
   signal: AbortSignal
   onRow: (row: Node) => void

@@ -7,7 +7,7 @@ import { coverageError, coverageSamples, coverageTime, latestCoverage, readiness
 /** A last block of at most this age is live: blocks come every second or so, and clocks differ a little. */
 const LIVE_MS = 60_000
 
-/** Blocks that arrived within this time make a service one that receives them, however old they are. */
+/** A service receives blocks if one has arrived within this time, however old it is. */
 const WATCHED_MS = 20_000
 
 /** How current the data are: the one place that says so, for the header, the Node page and the button. */

@@ -32,7 +32,7 @@ export function savedList<Item>(
   return list
 }
 
-/** The items in a stored text: what is none is left out. `itemOf` gives null for it. */
+/** The items in a stored text. Anything else in it is left out: `itemOf` returns null for it. */
 export function itemsIn<Item>(
   text: string | null,
   itemOf: (stored: Readonly<Record<string, unknown>>) => Item | null,

@@ -34,7 +34,7 @@ export function forgetParty(id: string): void {
   savedParties.value = savedParties.value.filter((party) => party.id !== id)
 }
 
-/** The parties in a stored text: what is none is left out, and of two with one id the later one counts. */
+/** The parties in a stored text. Anything else in it is left out, and of two with one id the later one counts. */
 export function readParties(text: string | null): readonly SavedParty[] {
   const read = itemsIn(text, ({ id, name }): SavedParty | null =>
     typeof id === 'string' && PARTY.test(id) && typeof name === 'string'

@@ -47,7 +47,7 @@ effect(() => {
   hasWatches.value = watches.value.length > 0
 })
 
-/** The watches in a stored text: what is none is left out. */
+/** The watches in a stored text; anything else in it is left out. */
 export function readWatches(text: string | null): readonly Watch[] {
   return itemsIn(text, ({ marketId, kind, value, partyId, seen }): Watch | null => {
     const areTexts = [marketId, value, partyId, seen].every((cell) => typeof cell === 'string')

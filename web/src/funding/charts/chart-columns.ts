@@ -25,7 +25,7 @@ export type FundingData = {
   decimals: number
 }
 
-/** The line of estimates over the bars, in percent; null where it breaks. */
+/** The line of estimates over the bars, in percent; a null value breaks it. */
 export type EstimateLine = readonly { time: bigint; value: number | null }[]
 
 /** X positions of buckets: their middles. */
@@ -68,7 +68,7 @@ export function priceColumns(data: FundingData): uPlot.AlignedData {
   return broken(data, [...of('external'), ...of('internal')])
 }
 
-/** The values of prices, which hold until the next one: up to the last moment, if the other source has later points. */
+/** Prices last until the next one: the last one up to the last moment, if the other source has later points. */
 function untilTheEnd<Value>(values: readonly (Value | undefined)[]): readonly (Value | undefined)[] {
   const last = values.findLast((value) => value !== undefined)
   return values.length === 0 ? values : values.with(-1, values.at(-1) ?? last)

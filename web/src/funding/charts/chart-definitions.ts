@@ -71,7 +71,7 @@ export function pricesChart(colours: ChartColours, axisSize: number): ChartDefin
   }
 }
 
-/** Prices thin and in steps, since each holds until the next, the least and the greatest of a bucket as a band; means thick. */
+/** Thin steps of prices, each of which lasts until the next one; a band from the least to the greatest of a bucket; thick lines of TWAPs. */
 function priceSeries(colours: ChartColours): uPlot.Series[] {
   const common = { points: { show: false } } as const
   const bound: uPlot.Series = { ...common, stroke: 'transparent', width: 0, paths: steps }

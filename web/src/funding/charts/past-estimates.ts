@@ -78,7 +78,7 @@ const pastEstimate = ({ timestamp, seq, fundingRate }: HistoricEstimate): PastEs
 /** A microsecond, which places in a chart can tell apart. */
 const BREAK = 1_000n
 
-/** Points of a line in percent, as bars of a kind have it: null where it breaks. None for sums, which estimates are not part of. */
+/** The points of the line of estimates, in percent, on the basis of the bars; a null value breaks the line. Bars of sums have no such line. */
 export function estimateLine(
   { list }: PastEstimates,
   periods: readonly Period[],
