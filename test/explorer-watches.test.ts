@@ -203,6 +203,8 @@ describe('notifications of the explorer', () => {
         (await shown())[0]!,
         'was on the book of BTC/USDT for 50 % of this epoch, below the minimum of 75 %.',
       )
+      // A request that is still being answered would fail after the test.
+      await page.unrouteAll({ behavior: 'wait' })
     },
   )
 
@@ -283,5 +285,6 @@ describe('notifications of the explorer', () => {
     timeOnBook = '0.5'
     await eventuallyIs(async () => (await shownOn(page)).length, 1)
     assertSays((await shownOn(page))[0]!, 'for 50 % of this epoch, below the minimum of 75 %.')
+    await page.unrouteAll({ behavior: 'wait' })
   })
 })
