@@ -439,7 +439,11 @@ describe('An event log', () => {
     writer.renewIndex()
     await writer.close()
     assert.deepEqual(index(), sizes())
-    for (const text of ['', '[]', '{"version":1}', '{"version":1,"segments":{"../x":1}}'])
+    const twice = JSON.stringify({
+      version: 1,
+      segments: { '0000000001-1-20.bevt': 1, '0000000001-5-20.bevt': 1 },
+    })
+    for (const text of ['', '[]', '{"version":1}', '{"version":1,"segments":{"../x":1}}', twice])
       assert.equal(parseIndex(text), null, text)
   })
 

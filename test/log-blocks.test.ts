@@ -11,12 +11,14 @@ import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/commit/log-blocks'
+import { LogWait } from '#service/live/commit/log-wait'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf } from './fixtures/live.ts'
 import { createRandom } from './fixtures/random.ts'
 import { SILENT } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
+import { writeReceiver } from './fixtures/written-log.ts'
 
 const blocks = (await blocksOf(SAMPLE)).slice(0, 60)
 
@@ -348,4 +350,103 @@ describe('blocks of a log', () => {
       assert.deepEqual((await readAll(folder)).heights, expected)
       assert.deepEqual(await readWhole(folder, 60), expected)
     })
+
+  const begins = [
+    ['the beginning of block 2', 2, 1],
+    ['an event of block 2', 2, 2],
+  ] as const
+  for (const [what, block, number] of begins)
+    test(`include block 1 although ${what} cannot be read, which is a gap`, async (t) => {
+      const folder = temporaryFolder(t)
+      writeLog(folder, [[1, 20]])
+      const path = join(folder, '0000000001-1-20.bevt')
+      writeFileSync(path, overwrite(block, number)(readFileSync(path)))
+      const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
+      t.after(() => reader.close())
+      const heights: number[] = []
+      const reading = new LogBlocks(
+        reader,
+        { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
+        { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
+      )
+      const gap = { name: 'GapError', from: 2n, to: 2n }
+      await assert.rejects(async () => {
+        while (await reading.readPiece());
+      }, gap)
+      assert.deepEqual(heights, [1])
+    })
+
+  test('are waited for if the segment that is written is shorter than its head says, and then read', async (t) => {
+    const folder = temporaryFolder(t)
+    const bytes = frame(blocks.slice(0, 20).flat(), 0n)
+    const path = join(folder, segmentName({ kind: 'open', number: 1, first: 1n }))
+    const head = { version: 1, chain: 'core-scenarios', number: 1, first: '1', last: '20', time: null }
+    writeFileSync(path, bytes.subarray(0, bytes.length / 2))
+    writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, bytes: bytes.length }))
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
+    t.after(() => reader.close())
+    const heights: number[] = []
+    const reading = new LogBlocks(
+      reader,
+      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
+      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
+    )
+    while (await reading.readPiece());
+    assert.equal(
+      reading.fault?.message,
+      'the event log cannot be read (0000000001-1.bevt.open is shorter than head.json says)',
+    )
+    writeFileSync(path, bytes)
+    while (await reading.readPiece());
+    assert.deepEqual([heights.length, reading.fault], [20, null])
+  })
+
+  test('after the last one stored are read although no log has that one, and another log may still get it', async (t) => {
+    const [ahead, behind] = [temporaryFolder(t), temporaryFolder(t)]
+    writeLog(ahead, [
+      [1, 1],
+      [21, 40],
+    ])
+    rmSync(join(ahead, '0000000001-1-1.bevt'))
+    writeLog(behind, [[1, 10]])
+    writeReceiver(behind, 0)
+    const reader = new LogReader([ahead, behind].map((folder) => new FollowedLog(new FolderSource(folder))))
+    t.after(() => reader.close())
+    assert.deepEqual(reader.gaps.waitsFor(20n), [2])
+    const heights: number[] = []
+    const reading = new LogBlocks(
+      reader,
+      {
+        stored: { chainId: 'core-scenarios', ...startsAt(1n), height: 20n, gaps: [], imported: [] },
+        chain: null,
+        allowGap: false,
+        strict: false,
+        accepted: [],
+        logger: SILENT,
+      },
+      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
+    )
+    while (await reading.readPiece());
+    assert.deepEqual([heights[0], heights.length], [21, 20])
+  })
+
+  test('that cannot be read in the segment that is written are named, although nothing follows them yet', async (t) => {
+    const folder = temporaryFolder(t)
+    const bytes = frame(blocks.slice(0, 20).flat(), 0n)
+    bytes.fill(0xff, recordIn(bytes, 15, 1).offset, recordIn(bytes, 15, 1).offset + 4)
+    const head = { version: 1, chain: 'core-scenarios', number: 1, first: '1', last: '20', time: null }
+    writeFileSync(join(folder, segmentName({ kind: 'open', number: 1, first: 1n })), bytes)
+    writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, bytes: bytes.length }))
+    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
+    t.after(() => reader.close())
+    const reading = new LogBlocks(
+      reader,
+      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
+      { onLeftOut: () => {}, onBlock: () => {} },
+    )
+    while (await reading.readPiece());
+    assert.equal(reading.coverage?.height, 14n)
+    const said = new LogWait(reader).describe(15n)
+    assert.match(said!, /^block 15 cannot be read: 0000000001-1\.bevt\.open, record .*; another segment may/)
+  })
 })

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { NODE_DISK } from '#core/log/files/log-disk'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder-source'
-import { FollowedLog, isSameSegment } from '#core/log/read/followed-log'
+import { FollowedLog, isSameSegment, type LogSegment } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/commit/log-blocks'
 import { eventsOf, marked, markedBlocks } from './fixtures/event-stream.ts'
@@ -188,6 +188,21 @@ describe('A log that is followed', () => {
       assert.equal(log.fault, null)
       assert.ok(isSameSegment(log.segments[0]!, before))
     }
+  })
+
+  test('that was restored from a copy has the sizes of the copy, also within the second', async (t) => {
+    const folder = folderOf(t)
+    await writeBlocks(folder, [1, 9], [20, 29])
+    const log = followedIn(folder)
+    log.refresh()
+    const [{ name }] = log.sealed as [LogSegment]
+    const sizeOf = () => log.segments.find((segment) => segment.name === name)?.bytes
+    const before = sizeOf()!
+    const head = JSON.parse(readFileSync(join(folder, 'head.json'), 'utf8')) as { number: number }
+    writeFileSync(join(folder, name), Buffer.concat([readFileSync(join(folder, name)), Buffer.alloc(100)]))
+    writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, number: head.number - 1 }))
+    log.refresh()
+    assert.equal(sizeOf(), before + 100)
   })
 
   test('tells of changes at once, also if its folder is made after it was first looked at, and if it is made anew', async (t) => {

@@ -254,6 +254,18 @@ describe('a log that is followed by its URL', { concurrency: 8 }, () => {
     })
   }
 
+  test('says once that bytes are refused, however often they are asked for', async (t) => {
+    const { log, published } = await followPublished(t)
+    await untilSeen(log, 'the log', () => log.segments.length === 2)
+    published.lies.set('segment', text('', 403))
+    const [sealed] = log.segments
+    let changes = 0
+    t.after(log.watch(() => changes++))
+    for (let asked = 0; asked < 20; asked++)
+      await assert.rejects(log.read(sealed!, 0, sealed!.bytes), { name: 'LogServerError' })
+    assert.ok(changes <= 3, `${changes} changes`)
+  })
+
   test('is not waited for without end: by a silent server, one that drips, and one that is not there', async (t) => {
     const { log: silent, published } = await followPublished(t)
     published.lies.set('head.json', () => {})

@@ -60,7 +60,7 @@ export type AssemblerOptions = {
 
 /**
  * Assembles blocks from events by the rules of docs/events.md (blocks), of files and of event logs. Takes one event at a time,
- * in the order of the stream; must not be used after an error.
+ * in the order of the stream; must not be used after an error, but for one of an event outside of blocks that cannot be read.
  */
 export class BlockAssembler {
   readonly counts: AssemblerCounts = {

@@ -87,6 +87,12 @@ export function parseHead(text: string, log: string): LogHead | null {
   }
 }
 
+/** Whether a head is that of an earlier state of its log than the last one, or of another log. */
+export function isEarlierHead(head: LogHead, last: LogHead): boolean {
+  if (head.number !== last.number) return head.number < last.number
+  return head.bytes < last.bytes || (last.first !== null && head.first !== last.first)
+}
+
 /** Replaces the head of a log, durably. */
 export function writeHead(disk: LogDisk, folder: string, head: LogHead): Promise<void> {
   const { chainId, number, first, last, bytes, time, upgrade } = head

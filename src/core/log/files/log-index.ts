@@ -23,12 +23,14 @@ export async function writeIndex(disk: LogDisk, folder: string): Promise<void> {
 
 const isIndex = isObject({ version: (version) => version === INDEX_VERSION, segments: isMapOf(isCount) })
 
-/** The sizes of the sealed segments in an index, by name; null if it is none, or names anything else. */
+/** The sizes of the sealed segments in an index, by name; null if it is none, names anything else, or one number twice. */
 export function parseIndex(text: string): Map<string, number> | null {
   const value = parseJson(text)
   if (!isIndex(value)) return null
   const { segments } = value as { segments: Record<string, number> }
   const names = Object.keys(segments)
-  const areSealed = names.every((name) => (parseSegmentName(name)?.kind ?? 'open') !== 'open')
-  return areSealed ? new Map(Object.entries(segments)) : null
+  const parsed = names.map(parseSegmentName)
+  const areSealed = parsed.every((segment) => segment !== null && segment.kind !== 'open')
+  const numbers = new Set(parsed.map((segment) => segment?.number))
+  return areSealed && numbers.size === names.length ? new Map(Object.entries(segments)) : null
 }

@@ -24,8 +24,8 @@ export type CompleteBlock = {
 export class CompleteBlocks {
   readonly #reader: LogReader
   #reading: SegmentBlocks | null = null
-  /** Of the segment that is read, blocks below this height were given or dropped. */
-  #keptFrom = 0n
+  /** Of the segment that is read, blocks below it were given or dropped. */
+  #nextHeight = 0n
   readonly #lag = new Lag()
 
   constructor(reader: LogReader) {
@@ -36,13 +36,15 @@ export class CompleteBlocks {
    * The block of a height; null if no log has it complete, or not yet.
    *
    * @param partBefore the hash of a part of block 1, if the other part is looked for, which need not be there; otherwise null
+   *
+   * @throws what {@link FollowedLog.read} throws; may be called again.
    */
   async next(height: bigint, partBefore: string | null = null): Promise<CompleteBlock | null> {
     const isOtherPart = partBefore !== null
     if (!isOtherPart) {
       // A block that was given or dropped is looked for anew.
-      if (height < this.#keptFrom) this.#reading = null
-      this.#keptFrom = height
+      if (height < this.#nextHeight) this.#reading = null
+      this.#nextHeight = height
     }
     for (;;) {
       const reading = this.#reading
@@ -54,7 +56,7 @@ export class CompleteBlocks {
       const isWanted = block.height === height && block.hash !== partBefore
       if (isWanted || block.height <= height) reading.blocks.shift()
       if (isWanted) {
-        this.#keptFrom = height + 1n
+        this.#nextHeight = height + 1n
         return block
       }
       if (block.height <= height) continue
@@ -76,10 +78,13 @@ export class CompleteBlocks {
    * | has ended | the same | the height is missing there: it is looked for again; false for the other part of block 1 |
    */
   async #readMore(height: bigint, isOtherPart: boolean): Promise<boolean> {
-    if (this.#reading?.mayHave(height) !== true) this.#turnToSegmentOf(height)
+    if (this.#reading?.mayHave(height) !== true) {
+      this.#turnToSegmentOf(height)
+      if (this.#reading !== null && this.#find(height) === null) this.#reading = null
+    }
     const reading = this.#reading
     if (reading === null) return false
-    if (!reading.isAtEnd && (await reading.readPiece())) return true
+    if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
     const segment = this.#find(height)
     if (segment === null) return false
     if (!isSameSegment(reading.segment, segment)) {
@@ -90,6 +95,18 @@ export class CompleteBlocks {
     if (!reading.isAtEnd || isOtherPart) return false
     this.#leaveWithout(segment, height, height)
     return true
+  }
+
+  /** Returns whether there was more. */
+  async #readPiece(reading: SegmentBlocks): Promise<boolean> {
+    try {
+      return await reading.readPiece()
+    } catch (error) {
+      // For a while, others go first; this one is read from its beginning if it is chosen again.
+      this.#reader.segments.noteUnreachable(reading.segment)
+      this.#reading = null
+      throw error
+    }
   }
 
   #find(height: bigint): LogSegment | null {

@@ -1,5 +1,5 @@
 import { type LogDisk, NODE_DISK } from '../files/log-disk.ts'
-import { describeHeadFault, type LogHead, readHead } from '../files/log-head.ts'
+import { describeHeadFault, isEarlierHead, type LogHead, readHead } from '../files/log-head.ts'
 import { type ReceiverFile, readReceiverFile } from '../files/receiver-file.ts'
 import { presentSegments, segmentName } from '../files/segment-name.ts'
 import { FolderWatch } from './folder-watch.ts'
@@ -35,8 +35,11 @@ export class FolderSource implements LogSource {
     const before = this.#contents
     const head = readHead(this.#disk, this.name)
     const isSame = printOf(head) === printOf(before.head)
-    if (!isSame) this.#contents = { ...before, head }
-    const isListDue = before.fault !== null || performance.now() - this.#listedAtMs >= LIST_MS
+    // A log that was restored from a copy has other files under its names.
+    const isRestored = head !== null && before.head !== null && isEarlierHead(head, before.head)
+    if (isRestored) this.#contents = { ...before, files: [] }
+    if (!isSame) this.#contents = { ...this.#contents, head }
+    const isListDue = isRestored || before.fault !== null || performance.now() - this.#listedAtMs >= LIST_MS
     const open = openNameIn(head)
     // Often only the length of a segment has changed, and a log may have thousands of others.
     const isOnlyLonger = open !== null && open === this.#listedOpen

@@ -1,4 +1,4 @@
-import type { LogHead } from '../files/log-head.ts'
+import { isEarlierHead, type LogHead } from '../files/log-head.ts'
 import type { ReceiverFile } from '../files/receiver-file.ts'
 import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
 
@@ -67,6 +67,11 @@ export class FollowedLog {
     return this.#contents.head
   }
 
+  /** The chain of its events, as the last head said; null if none has said it yet. */
+  get chainId(): string | null {
+    return this.#lastHead?.chainId ?? null
+  }
+
   /** Why it cannot be read; null while it can be. The text is public. */
   get fault(): string | null {
     return this.#contents.fault
@@ -110,7 +115,9 @@ export class FollowedLog {
     if (contents === this.#contents) return
     const { head, files, fault } = contents
     // Without a head, a log was deleted, unless it cannot be read.
-    const isOther = head === null ? this.head !== null && fault === null : this.#hasGoneBack(head)
+    const last = this.#lastHead
+    const isOther =
+      head === null ? this.head !== null && fault === null : last !== null && isEarlierHead(head, last)
     if (isOther) this.#restarts++
     if (head !== null) this.#lastHead = head
     if (isOther || files !== this.#contents.files) this.#takeSealed(files)
@@ -137,14 +144,6 @@ export class FollowedLog {
   /** Calls back when the log may have changed, as {@link LogSource}. */
   watch(onChange: () => void): () => void {
     return this.#source.watch(onChange)
-  }
-
-  /** Whether a head is that of an earlier state of the log than the last one, or of another log. */
-  #hasGoneBack(head: LogHead): boolean {
-    const last = this.#lastHead
-    if (last === null) return false
-    if (head.number !== last.number) return head.number < last.number
-    return head.bytes < last.bytes || (last.first !== null && head.first !== last.first)
   }
 
   #takeSealed(files: readonly SegmentFile[]): void {

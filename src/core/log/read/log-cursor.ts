@@ -18,7 +18,7 @@ export type SegmentReading = {
  * to its end, and looks again. A block that no log has, and none may still get, is passed over once a later one is there.
  *
  * Whoever reads must note in `SegmentChoice` what a segment does not have although its name promises it: otherwise it is chosen
- * again for that, and read again and again.
+ * again for that, and read again and again. `LogBlocks` does, and refuses a segment that it has left for the same block.
  */
 export class LogCursor {
   readonly #reader: LogReader

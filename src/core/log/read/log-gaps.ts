@@ -1,12 +1,10 @@
+import type { HeightRange } from '../../domain/height-ranges.ts'
 import { isSilent } from '../files/receiver-file.ts'
 import type { FollowedLog } from './followed-log.ts'
 import type { ChoiceOptions, SegmentChoice } from './segment-choice.ts'
 
 /** A log counts if its core has sent an event within this time, in milliseconds. */
 const COUNTS_MS = 10_000
-
-/** Blocks that no log has, although there are later ones. */
-type LogGap = { from: bigint; to: bigint }
 
 /** Tells blocks that several logs do not have from those that one of them may still get. */
 export class LogGaps {
@@ -24,7 +22,7 @@ export class LogGaps {
    *
    * @throws {NewerLogError} when a log's head is of a later version.
    */
-  refreshAndFind(height: bigint, options: ChoiceOptions = {}): LogGap | null {
+  refreshAndFind(height: bigint, options: ChoiceOptions = {}): HeightRange | null {
     for (const log of this.#logs) log.refresh()
     if (this.#segments.find(height, options) !== null) return null
     const next = this.#segments.nextAfter(height, options)

@@ -29,7 +29,7 @@ export type LogSource = {
    * @throws {NewerLogError} in a folder, when the head is of a later version. At a URL that is a fault.
    */
   look(): LogContents
-  /** A file that was listed is not there: resolves once the names were read again. Throws a LogServerError if a URL does not answer. */
+  /** A file that was listed is not there: resolves once the names were read again, all of them in a folder. Throws a LogServerError if a URL does not answer. */
   listAgain(missing: SegmentFile['name']): Promise<void>
   /** The state of the receiver that writes the log, as last written; null if there is none. */
   receiver(): ReceiverFile | null

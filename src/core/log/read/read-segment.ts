@@ -8,6 +8,11 @@ import type { LogSegment } from './followed-log.ts'
 /** A writer ends a segment before it gets larger than this. */
 const MAX_SEGMENT_BYTES = SEGMENT_BYTES + MAX_BLOCK_BYTES
 
+/** The file of the segment that is being written is shorter than the log's head says. */
+export class ShortSegmentError extends Error {
+  override name = 'ShortSegmentError'
+}
+
 /** The frames of a segment of a log, as far as it is committed. */
 export function framesOf(segment: LogSegment, sink: RecordSink): SegmentFrames {
   const bytes = new SegmentBytes(segment)
@@ -27,6 +32,7 @@ class SegmentBytes {
    * Reads the next piece.
    *
    * @throws {EventStreamError} for damage.
+   * @throws {ShortSegmentError}, and what {@link FollowedLog.read} throws.
    */
   async read(offset: number): Promise<SegmentPiece> {
     const { log } = this.#segment
@@ -48,6 +54,8 @@ class SegmentBytes {
     if (segment.name.endsWith('.gz')) return this.#inflatePiece(segment, offset)
     const length = Math.min(PIECE_BYTES, segment.bytes - offset)
     const bytes = length > 0 ? await segment.log.read(segment, offset, length) : Buffer.alloc(0)
+    if (length > 0 && bytes.length === 0 && segment.kind === 'active')
+      throw new ShortSegmentError(`${segment.name} is shorter than head.json says`)
     const isAtEnd = offset + bytes.length >= segment.bytes || bytes.length === 0
     return { bytes, following: !isAtEnd ? 'more' : segment.kind === 'active' ? 'later' : 'nothing' }
   }

@@ -1,5 +1,5 @@
 import { greatestOrNull, leastOrNull } from '../../domain/integers.ts'
-import type { FollowedLog, LogSegment } from './followed-log.ts'
+import { type FollowedLog, isSameSegment, type LogSegment } from './followed-log.ts'
 import { SegmentsByHeight } from './segments-by-height.ts'
 import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
 
@@ -9,18 +9,23 @@ export type ChoiceOptions = {
   wantsWhole?: boolean
 }
 
+/** For how long other segments go first after one could not be read, in milliseconds. */
+const UNREACHABLE_MS = 60_000
+
 /** What is known of a log: its sealed segments by height, as long as it lists the same ones. */
 type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: SegmentsByHeight }
 
 /**
  * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs that can be read the one
- * that is sealed, or further. A segment in which events of the block are missing counts only if no other has it. It owns what
- * is known of blocks that cannot be read.
+ * that is sealed, or further. One whose log or bytes cannot be read at the moment is chosen only if there is no other one; a segment
+ * in which events of the block are missing, only if no log has it whole. It owns what is known of blocks that cannot be read.
  */
 export class SegmentChoice {
   readonly #logs: readonly FollowedLog[]
   readonly #unreadable = new UnreadableBlocks()
   readonly #listed = new Map<FollowedLog, Listed>()
+  /** Segments whose bytes could not be read, and until when others go first. */
+  #unreachable: { segment: LogSegment; untilMs: number }[] = []
 
   constructor(logs: readonly FollowedLog[]) {
     this.#logs = logs
@@ -73,6 +78,15 @@ export class SegmentChoice {
     this.#unreadable.add(segment, { from: start, to, reason })
   }
 
+  /** The bytes of a segment could not be read: for a while, other segments with a block go first. */
+  noteUnreachable(segment: LogSegment): void {
+    const now = performance.now()
+    const others = this.#unreachable.filter(
+      (one) => one.untilMs > now && !isSameSegment(one.segment, segment),
+    )
+    this.#unreachable = [...others, { segment, untilMs: now + UNREACHABLE_MS }]
+  }
+
   /** The first block of a segment from which all up to a height can be read, as far as is known; the height can be. */
   firstReadable(segment: LogSegment, height: bigint): bigint {
     return this.#unreadable.firstReadable(segment, height)
@@ -94,12 +108,20 @@ export class SegmentChoice {
       .filter((segment) => this.#unreadable.find(segment, height) === null)
     const whole = having.filter(({ kind }) => kind !== 'part')
     const complete = height === 1n ? withBothParts(whole) : whole
-    const candidates = complete.length > 0 ? complete : having
+    const known = complete.length > 0 ? complete : having
+    const reachable = known.filter((segment) => !this.#isUnreachable(segment))
+    const candidates = reachable.length > 0 ? reachable : known
     const ofEach = logs.flatMap((log) => newestOf(candidates.filter((segment) => segment.log === log)) ?? [])
     return ofEach.reduce<LogSegment | null>(
       (best, segment) => (best === null || isBetter(segment, best) ? segment : best),
       null,
     )
+  }
+
+  #isUnreachable(segment: LogSegment): boolean {
+    if (this.#unreachable.length === 0) return false
+    const now = performance.now()
+    return this.#unreachable.some((one) => one.untilMs > now && isSameSegment(one.segment, segment))
   }
 
   /**

@@ -9,7 +9,7 @@ type OfSegment = { segment: LogSegment; ranges: Unreadable[] }
 
 /** Remembers which blocks of segments turned out not to be readable: they are taken from others, or are missing. */
 export class UnreadableBlocks {
-  readonly #known = new Map<FollowedLog, Map<number, OfSegment>>()
+  readonly #known = new Map<FollowedLog, Map<string, OfSegment>>()
 
   /** Why a block of a segment cannot be read; null as long as it can be. */
   find(segment: LogSegment, height: bigint): Unreadable | null {
@@ -54,18 +54,21 @@ export class UnreadableBlocks {
 
   /** A log that was deleted begins again with the same numbers, of other segments. */
   #rangesOf(segment: LogSegment): Unreadable[] | null {
-    const known = this.#known.get(segment.log)?.get(segment.number)
+    const known = this.#known.get(segment.log)?.get(keyOf(segment))
     return known !== undefined && isSameSegment(known.segment, segment) ? known.ranges : null
   }
 
   #addSegment(segment: LogSegment): Unreadable[] {
-    const { log, number } = segment
+    const { log } = segment
     const ranges: Unreadable[] = []
-    const ofLog = this.#known.get(log) ?? new Map<number, OfSegment>()
-    this.#known.set(log, ofLog.set(number, { segment, ranges }))
+    const ofLog = this.#known.get(log) ?? new Map<string, OfSegment>()
+    this.#known.set(log, ofLog.set(keyOf(segment), { segment, ranges }))
     return ranges
   }
 }
+
+/** A server may list two segments of one number. */
+const keyOf = ({ number, first }: LogSegment) => `${number}-${first}`
 
 /** The range with a height; null if none has it. */
 function rangeAt(ranges: readonly Unreadable[], height: bigint): Unreadable | null {

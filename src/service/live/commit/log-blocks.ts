@@ -6,8 +6,9 @@ import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
 import { isReachable, isSameSegment, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
-import { LogCursor } from '#core/log/read/log-cursor'
+import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
+import { ShortSegmentError } from '#core/log/read/read-segment'
 import type { ChoiceOptions } from '#core/log/read/segment-choice'
 import type { Unreadable } from '#core/log/read/unreadable-blocks'
 import { LogServerError } from '#core/log/read/url/log-server'
@@ -20,8 +21,13 @@ export class LogUnreachableError extends StoreError {
   override name = 'LogUnreachableError'
 }
 
-/** Thrown by the sink of a segment, to leave it: a block of it is taken from another one. */
-class LeaveSegment extends Error {}
+/** Thrown by the sink of a segment, to leave it: a block of it is taken from another one. Caught where the segment is read. */
+class LeaveSegment extends Error {
+  override name = 'LeaveSegment'
+}
+
+/** Blocks that a segment turned out not to have, and why. */
+type MissingBlocks = HeightRange & Pick<Unreadable, 'reason'>
 
 type LogBlocksOptions = {
   /** The store's coverage; null while it is empty. */
@@ -50,15 +56,16 @@ type LogBlocksListener = {
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | its bytes cannot be read at the moment | nothing | is left if another log that can be read has the block |
+ * | its bytes cannot be read at the moment | nothing; for a while others go first | is left if another one has the block |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if another one has the block |
- * | a block begins, or the segment ends, after the block that the store needs | those between | is left if another one has the first |
- * | the assembler refuses a gap | the missing blocks | is left if another one has the first, whole; otherwise the gap is thrown |
+ * | a block begins, or the segment ends, after the block that the store needs | those between | is left if another one has any |
+ * | the assembler refuses a gap | the missing blocks | is left if another one has any, whole; otherwise the gap is thrown |
  *
- * For damage, and whenever a segment is left, a new assembler goes on after the last whole block: the open block is
- * forgotten. Otherwise the same one goes on in the same segment.
+ * For damage, and whenever a segment is left, the open block is forgotten: a new assembler goes on after the last whole block.
+ * Otherwise the same one goes on in the same segment.
  *
- * So a segment that was read to its end is never needed again: whatever its name promises, and it did not give, is noted.
+ * A segment is left only for the block that it was begun for, or a later one. Blocks below that, gaps of the store, are taken if
+ * they are whole, and otherwise passed over.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -66,8 +73,12 @@ export class LogBlocks {
   readonly #listener: LogBlocksListener
   readonly #cursor: LogCursor
   #assembler: BlockAssembler
-  /** The store's last block until something was read: it is read again, since the store may have a part of it. */
+  /** The store's last block until something was read: it is read again if a log has it, since the store may have a part of it. */
   #readAgain: bigint | null
+  /** The block that was read for last. */
+  #needed = 0n
+  /** The segment that was left last, and for which block another one was to be read; null once that is read. */
+  #left: { segment: LogSegment; needed: bigint } | null = null
   #fault: LogUnreachableError | null = null
 
   constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
@@ -108,17 +119,23 @@ export class LogBlocks {
     this.#fault = null
     const needed = this.#nextToRead()
     if (needed === null) return false
+    this.#needed = needed
+    let reading: SegmentReading | null
     try {
-      const reading = await this.#cursor.read(needed)
-      if (reading === null) return false
-      const following = reading.frames.handOn()
-      if (following === 'nothing') this.#leaveIfMissing(reading.segment)
+      reading = await this.#cursor.read(needed)
+    } catch (error) {
+      return this.#leaveUnread(error)
+    }
+    if (reading === null) return false
+    const { segment } = reading
+    this.#refuseAgain(segment)
+    try {
+      if (reading.frames.handOn() === 'nothing') this.#leaveIfMissing(segment)
       this.#readAgain = null
     } catch (error) {
-      const { reading } = this.#cursor
-      if (reading === null) throw error
-      if (!this.#mustLeave(reading.segment, needed, error)) return false
-      this.#cursor.leave()
+      if (isUnreadable(error)) this.#cannotReadRest(segment, error)
+      else if (!(error instanceof LeaveSegment)) throw error
+      this.#leave(segment)
     }
     return true
   }
@@ -126,9 +143,9 @@ export class LogBlocks {
   /** The block to read next, from its beginning on; null if the logs and the store are empty. A block that is open is read on. */
   #nextToRead(): bigint | null {
     const { pendingHeight, isBlockOpen } = this.#assembler
-    return isBlockOpen && pendingHeight !== null
-      ? pendingHeight
-      : (this.#readAgain ?? this.#nextAfterHandedOn())
+    if (isBlockOpen && pendingHeight !== null) return pendingHeight
+    const again = this.#readAgain
+    return again !== null && this.#reader.segments.find(again) !== null ? again : this.#nextAfterHandedOn()
   }
 
   /**
@@ -142,26 +159,44 @@ export class LogBlocks {
   }
 
   /**
-   * What an error of a segment means: whether it is left, for another one or for what follows. False if it is only waited for.
+   * The next bytes of a segment cannot be read. Returns whether it was left, for another one or for what follows; otherwise the
+   * {@link fault} is waited for.
    *
    * @throws the error, if it is neither damage nor a fault of reading.
+   * @throws {LogUnreachableError} if the segment is gone.
    */
-  #mustLeave(segment: LogSegment, needed: bigint, error: unknown): boolean {
-    if (error instanceof LeaveSegment) return true
-    if (isUnreadable(error)) {
-      this.#cannotReadRest(segment, error)
-      return true
+  #leaveUnread(error: unknown): boolean {
+    const segment = this.#cursor.reading?.segment
+    if (segment === undefined) throw error
+    if (isUnreadable(error)) this.#cannotReadRest(segment, error)
+    else {
+      const fault = faultOf(error)
+      if (fault === null) throw error
+      this.#reader.segments.noteUnreachable(segment)
+      if (!this.#isElsewhere(this.#needed, segment)) {
+        // A segment that is gone is not read on: the block is looked for anew.
+        if (segment.log.current(segment) === null) throw fault
+        this.#fault = fault
+        return false
+      }
+      this.#forgetOpenBlock()
     }
-    const fault = faultOf(error)
-    if (fault === null) throw error
-    if (this.#isElsewhere(needed, segment)) {
-      this.#beginAnew()
-      return true
-    }
-    // A segment that is gone is not read on: the block is looked for anew.
-    if (segment.log.current(segment) === null) throw fault
-    this.#fault = fault
-    return false
+    this.#leave(segment)
+    return true
+  }
+
+  /** Leaves a segment: what is needed next is looked for in others, too. */
+  #leave(segment: LogSegment): void {
+    this.#left = { segment, needed: this.#needed }
+    this.#cursor.leave()
+  }
+
+  /** @throws {LogUnreachableError} for the segment that was left for the same block: it would be read again and again. */
+  #refuseAgain(segment: LogSegment): void {
+    const left = this.#left
+    this.#left = null
+    if (left === null || left.needed !== this.#needed || !isSameSegment(left.segment, segment)) return
+    throw new LogUnreachableError(`${segment.name} was left for block ${this.#needed}, and chosen again`)
   }
 
   /** Whether a block can be read from another segment than this one, which cannot be read at the moment. */
@@ -171,7 +206,7 @@ export class LogBlocks {
   }
 
   #sinkOf(segment: LogSegment): RecordSink {
-    const ofLog = segment.log.head?.chainId ?? null
+    const ofLog = segment.log.chainId
     const expected = this.#options.chain ?? ofLog
     return (bytes, start, end, position) => {
       try {
@@ -186,7 +221,7 @@ export class LogBlocks {
         // A log is of one chain: an event of another one is damaged.
         const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
         if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
-        this.#cannotReadBlock(segment, error)
+        this.#cannotReadEvent(segment, error)
       }
     }
   }
@@ -218,7 +253,7 @@ export class LogBlocks {
   }
 
   /**
-   * Leaves a segment because of a gap, if another one has the first missing block with all its events.
+   * Leaves a segment because of a gap, if another one has one of the missing blocks with all its events.
    *
    * @throws {LeaveSegment}
    * @throws {GapError} the error, if none has.
@@ -230,45 +265,60 @@ export class LogBlocks {
   }
 
   /**
-   * Passes over the block that has begun, and leaves the segment if another one has it.
+   * Passes over an event, and over the block that it is in; leaves the segment if another one has that.
    *
    * @throws {LeaveSegment}
    */
-  #cannotReadBlock(segment: LogSegment, { message }: Error): void {
-    const height = this.#assembler.pendingHeight
-    this.#beginAnew()
+  #cannotReadEvent(segment: LogSegment, { message }: Error): void {
+    const { isBlockOpen, pendingHeight: height } = this.#assembler
+    if (!isBlockOpen) {
+      this.#options.logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
+      return
+    }
+    this.#forgetOpenBlock()
     if (height === null) return
     this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
     this.#leaveWithout(segment, { from: height, to: height, reason: message })
   }
 
   /**
-   * Notes blocks that a segment turned out not to have, as far as its name promises them, and leaves it if another one has the first.
+   * Notes blocks that a segment turned out not to have, as far as its name promises them, and leaves it if another one has any of
+   * them; not for blocks below the one that it was begun for.
    *
    * @throws {LeaveSegment}
    */
-  #leaveWithout(segment: LogSegment, missing: Unreadable, options: ChoiceOptions = {}): void {
+  #leaveWithout(segment: LogSegment, missing: MissingBlocks, options: ChoiceOptions = {}): void {
     const { segments } = this.#reader
+    const { from, to } = missing
     segments.noteUnreadable(segment, missing)
-    if (segments.find(missing.from, options) === null) return
-    this.#beginAnew()
+    if (to < this.#needed) return
+    const next = segments.nextAfter(from - 1n, options)
+    if (next === null || next > to) return
+    this.#readFurtherThan(from)
+    this.#forgetOpenBlock()
     throw new LeaveSegment()
   }
 
   /** Passes over everything in a segment from the next block on. */
   #cannotReadRest(segment: LogSegment, { message }: Error): void {
     const from = this.#nextToRead()
-    this.#beginAnew()
+    this.#forgetOpenBlock()
     if (from === null) return
     this.#options.logger.warn(
       `live ingestion: ${segment.name} cannot be read from block ${from} on: ${message}`,
     )
     this.#reader.segments.noteUnreadable(segment, { from, to: null, reason: message })
+    this.#readFurtherThan(from)
   }
 
-  /** Forgets the block that is open: a new assembler goes on with what was whole before. */
-  #beginAnew(): void {
-    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
+  /** What was read reaches up to a block: the store's last one, if that was read for, need not be read once more. */
+  #readFurtherThan(height: bigint): void {
+    if (height > this.#needed) this.#readAgain = null
+  }
+
+  /** Forgets the block that is open, if any: a new assembler goes on with what was whole before. */
+  #forgetOpenBlock(): void {
+    if (this.#assembler.isBlockOpen) this.#assembler = this.#assemblerFor(this.#assembler.coverage)
   }
 
   /** Whether the store is of a chain, or empty. */
@@ -292,7 +342,8 @@ function isUnreadable(error: unknown): error is EventStreamError {
 /** What operators are told of bytes that cannot be read; null for other errors, such as a log of a later version. */
 function faultOf(error: unknown): LogUnreachableError | null {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === undefined && !(error instanceof LogServerError)) return null
+  const isKnown = error instanceof LogServerError || error instanceof ShortSegmentError
+  if (code === undefined && !isKnown) return null
   return new LogUnreachableError(`the event log cannot be read (${code ?? message})`, { cause: error })
 }
 

@@ -77,7 +77,7 @@ export class LogCommitter {
   #isWriter = false
   /** The store's last block, as last seen; null while it has none. */
   #storedHeight: bigint | null = null
-  /** Those that were read last as the writer: `bytesLeft` uses how far that was also while this is not the writer. */
+  /** The blocks read last as the writer; `bytesLeft` needs how far that was also later. */
   #blocks: LogBlocks | null = null
 
   constructor(reader: LogReader, options: CommitterOptions, listener: CommitterListener) {

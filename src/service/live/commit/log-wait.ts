@@ -15,13 +15,17 @@ export class LogWait {
   }
 
   /**
-   * For which log the next block is waited for, once that lasts; null if for none. It lasts from the first call that finds the
+   * Why the next block is waited for: for which log, once that lasts, or because of a damage; null if for nothing. It lasts from the first call that finds the
    * block missing on, so this must be called regularly.
    *
    * @param next the block after the store's last one; null if it has none
    */
   describe(next: bigint | null): string | null {
     const { segments, gaps } = this.#reader
+    // A damage in the segment that is being written: no gap before a later segment is there.
+    const reason = next !== null && segments.find(next) === null ? segments.reasonFor(next) : null
+    if (reason !== null && gaps.laterIn(next!) === null)
+      return `block ${next} cannot be read: ${reason}; another segment may still get it`
     const [log] = next === null || segments.find(next) !== null ? [] : gaps.waitsFor(next)
     const later = log === undefined ? null : gaps.laterIn(next!)
     if (later === null) {

@@ -173,7 +173,7 @@ export class UrlSource implements LogSource {
   /** Bytes were refused: notes why, and returns the error to throw. */
   #refuse(refusal: Refusal): LogServerError {
     this.#lastRefusal.set(refusal)
-    this.#change({ ...this.#contents, fault: refusal.fault })
+    if (refusal.fault !== this.#contents.fault) this.#change({ ...this.#contents, fault: refusal.fault })
     return new LogServerError(refusal.fault)
   }
 

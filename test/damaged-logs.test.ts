@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { GapError } from '#core/blocks/block'
+import { type Coverage, startsAt } from '#core/domain/coverage'
+import type { HeightRange } from '#core/domain/height-ranges'
+import { NODE_DISK } from '#core/log/files/log-disk'
+import { CompleteBlocks } from '#core/log/read/complete-blocks'
+import { FolderSource } from '#core/log/read/folder-source'
+import { FollowedLog } from '#core/log/read/followed-log'
+import { LogReader } from '#core/log/read/log-reader'
+import { LogBlocks } from '#service/live/commit/log-blocks'
+import { checkpoint, eventsOf, frame } from './fixtures/event-stream.ts'
+import { createRandom, type Random } from './fixtures/random.ts'
+import { scaled } from './fixtures/sampling.ts'
+import { SILENT } from './fixtures/service.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+const CHAIN = 'test-chain'
+
+/** Begin, two events, end. */
+const eventsOfBlock = (height: number) =>
+  eventsOf([
+    {
+      height,
+      chain: CHAIN,
+      events: [checkpoint({ atBlock: height }), checkpoint({ atBlock: height, hash: 'xx' })],
+    },
+  ])
+
+/** What a segment has of a block: all; not one of its events; a damaged event; nothing. */
+const STATES = [
+  'whole',
+  'whole',
+  'whole',
+  'whole',
+  'whole',
+  'whole',
+  'incomplete',
+  'damaged',
+  'absent',
+] as const
+
+/** A log of made segments that overlap and lack blocks; notes the heights that are whole in any. */
+function writeRandomLog(folder: string, random: Random, whole: Set<number>): string {
+  const head = { version: 1, chain: CHAIN, number: 99, first: null, last: null, bytes: 0, time: null }
+  writeFileSync(join(folder, 'head.json'), JSON.stringify(head))
+  const described: string[] = []
+  let next = 11 + random.integer(3)
+  const segments = 2 + random.integer(5)
+  for (let number = 1; number <= segments; number++) {
+    const [first, last] = [next, next + random.integer(6)]
+    const written: Buffer[] = []
+    const states: string[] = []
+    for (let height = first; height <= last; height++) {
+      const state = random.pick(STATES)
+      states.push(state[0]!)
+      const events = eventsOfBlock(height)
+      if (state === 'whole') whole.add(height)
+      if (state === 'incomplete') events.splice(1, 1)
+      if (state === 'damaged') {
+        const at = random.integer(events.length)
+        events[at] = Buffer.from(events[at]!).fill(0xff, 0, 8)
+      }
+      if (state !== 'absent') written.push(...events)
+    }
+    const isGzipped = random.integer(5) === 0
+    const name = `${String(number).padStart(10, '0')}-${first}-${last}.bevt${isGzipped ? '.gz' : ''}`
+    const bytes = frame(written, 0n)
+    writeFileSync(join(folder, name), isGzipped ? gzipSync(bytes) : bytes)
+    described.push(`${first}-${last} ${states.join('')}`)
+    next = random.integer(3) === 0 ? 11 + random.integer(last - 10) : last + 1 + random.integer(3)
+  }
+  return described.join(', ')
+}
+
+/** What a store gets of logs if an operator accepts each gap. */
+async function storedFrom(reader: LogReader, stored: Coverage | null, where: string): Promise<number[]> {
+  const heights: number[] = []
+  const accepted: HeightRange[] = []
+  let coverage = stored
+  for (let round = 0; round < 100; round++) {
+    const blocks = new LogBlocks(
+      reader,
+      { stored: coverage, chain: null, allowGap: false, strict: false, accepted, logger: SILENT },
+      {
+        onLeftOut: () => {},
+        onBlock: ({ height, isIncomplete }) => {
+          if (isIncomplete !== true) heights.push(Number(height))
+        },
+      },
+    )
+    try {
+      let pieces = 0
+      while (await blocks.readPiece()) assert.ok(pieces++ < 400, `${where}: the same is read again and again`)
+      return heights
+    } catch (error) {
+      if (!(error instanceof GapError)) throw error
+      const { from, to } = error
+      accepted.push({ from, to })
+      accepted.sort((one, other) => Number(one.from - other.from))
+    }
+    coverage = blocks.coverage
+    reader.segments.tryAgain()
+  }
+  assert.fail(`${where}: it does not end`)
+}
+
+test('Of logs with damaged, incomplete and absent blocks, a store and a forwarder get each block that is whole in any segment', async (t) => {
+  const runs = scaled(200, 5_000)
+  for (let seed = 1; seed <= runs; seed++) {
+    const random = createRandom(seed)
+    const whole = new Set<number>()
+    const folders = Array.from({ length: 1 + random.integer(2) }, () => temporaryFolder(t))
+    const described = folders.map((folder) => writeRandomLog(folder, random, whole))
+    const height = random.integer(2) === 0 ? null : 11 + random.integer(14)
+    const where = `seed ${seed}, stored ${height}, ${described.join(' | ')}`
+    const stored =
+      height === null
+        ? null
+        : { chainId: CHAIN, ...startsAt(11n), height: BigInt(height), gaps: [], imported: [] }
+    const readerOf = () => new LogReader(folders.map((folder) => new FollowedLog(new FolderSource(folder))))
+    const reader = readerOf()
+    const heights = await storedFrom(reader, stored, where)
+    reader.close()
+    const first = heights[0] ?? 0
+    const missing = [...whole].filter((one) => one > (height ?? first) && !heights.includes(one))
+    assert.deepEqual([missing, new Set(heights).size], [[], heights.length], `${where}: ${heights}`)
+    const forwarded = readerOf()
+    const blocks = new CompleteBlocks(forwarded)
+    for (let asked = 0; asked < 40; asked++) {
+      const wanted = asked < 30 ? 11 + asked : 11 + random.integer(25)
+      const isGiven = (await blocks.next(BigInt(wanted))) !== null
+      assert.equal(isGiven, whole.has(wanted), `${where}: block ${wanted} for a forwarder`)
+    }
+    forwarded.close()
+    for (const folder of folders) rmSync(folder, { recursive: true })
+  }
+})
+
+test('Of a log whose files cannot be read, blocks are taken from another one that has them', async (t) => {
+  const folders = [temporaryFolder(t), temporaryFolder(t)]
+  for (const folder of folders) {
+    const head = { version: 1, chain: CHAIN, number: 9, first: null, last: null, bytes: 0, time: null }
+    writeFileSync(join(folder, 'head.json'), JSON.stringify(head))
+    const events = Array.from({ length: 20 }, (_, index) => eventsOfBlock(index + 1)).flat()
+    writeFileSync(join(folder, '0000000001-1-20.bevt'), frame(events, 0n))
+  }
+  for (const code of ['EIO', 'EACCES', 'ENOENT']) {
+    const read = async (path: string, offset: number, length: number) => {
+      if (path.startsWith(folders[0]!)) throw Object.assign(new Error('it cannot be read'), { code })
+      return NODE_DISK.read(path, offset, length)
+    }
+    const reader = new LogReader(
+      folders.map((folder) => new FollowedLog(new FolderSource(folder, { ...NODE_DISK, read }))),
+    )
+    t.after(() => reader.close())
+    assert.equal((await storedFrom(reader, null, code)).length, 20)
+    const blocks = new CompleteBlocks(reader)
+    await blocks.next(1n).catch(() => {})
+    assert.notEqual(await blocks.next(1n), null, code)
+  }
+})
