@@ -126,7 +126,9 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         await reader.close()
       }
       t.mock.restoreAll()
-      const numbered = heard.filter(namesNumbered)
+      // An empty store is asked whether it has any row.
+      const asked = heard.filter((text) => !text.startsWith('select 1 where (exists'))
+      const numbered = asked.filter(namesNumbered)
       for (const part of ['select', 'insert', 'update', 'delete'])
         assert.ok(
           numbered.some((text) => text.startsWith(part)),
@@ -137,13 +139,13 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         assert.match(text, /\bmarket = \$\d/, text)
         assert.doesNotMatch(text, /\bmarket = (?!\$)/, text)
       }
-      for (const text of heard.filter(namesDistributed)) {
+      for (const text of asked.filter(namesDistributed)) {
         assert.ok(!namesKept(text), text)
         assert.doesNotMatch(text, /\bvalues\b.*\(\s*select\b/, text)
         assert.doesNotMatch(text, /\bon conflict\b.*\bselect\b(?!.* from written )/, text)
       }
       assert.ok(
-        heard.some((text) => /^insert into \w+ \([^)]*\) values/.test(text)),
+        asked.some((text) => /^insert into \w+ \([^)]*\) values/.test(text)),
         'few rows',
       )
       await assertSound(store)
