@@ -30,7 +30,7 @@ const eventsOfBlock = (height: number) =>
     },
   ])
 
-/** What a segment has of a block: all; not one of its events; a damaged event; nothing. */
+/** What a segment has of a block: all; not one of its events; not its end; a damaged event; nothing. */
 const STATES = [
   'whole',
   'whole',
@@ -39,6 +39,7 @@ const STATES = [
   'whole',
   'whole',
   'incomplete',
+  'unended',
   'damaged',
   'absent',
 ] as const
@@ -60,6 +61,7 @@ function writeRandomLog(folder: string, random: Random, whole: Set<number>): str
       const events = eventsOfBlock(height)
       if (state === 'whole') whole.add(height)
       if (state === 'incomplete') events.splice(1, 1)
+      if (state === 'unended') events.length = 2
       if (state === 'damaged') {
         const at = random.integer(events.length)
         events[at] = Buffer.from(events[at]!).fill(0xff, 0, 8)
@@ -75,6 +77,9 @@ function writeRandomLog(folder: string, random: Random, whole: Set<number>): str
   }
   return described.join(', ')
 }
+
+const gapOf = (height: bigint) =>
+  ({ from: height, to: height, kind: 'missing', start: null, end: null }) as const
 
 /** What a store gets of logs if an operator accepts each gap. */
 async function storedFrom(reader: LogReader, stored: Coverage | null, where: string): Promise<number[]> {
@@ -116,11 +121,19 @@ test('Of logs with damaged, incomplete and absent blocks, a store and a forwarde
     const folders = Array.from({ length: 1 + random.integer(2) }, () => temporaryFolder(t))
     const described = folders.map((folder) => writeRandomLog(folder, random, whole))
     const height = random.integer(2) === 0 ? null : 11 + random.integer(14)
-    const where = `seed ${seed}, stored ${height}, ${described.join(' | ')}`
+    // A gap of the store, within it.
+    const gap = height === null || random.integer(2) === 0 ? null : BigInt(11 + random.integer(height - 10))
+    const where = `seed ${seed}, stored ${height} without ${gap}, ${described.join(' | ')}`
     const stored =
       height === null
         ? null
-        : { chainId: CHAIN, ...startsAt(11n), height: BigInt(height), gaps: [], imported: [] }
+        : {
+            chainId: CHAIN,
+            ...startsAt(11n),
+            height: BigInt(height),
+            gaps: gap === null ? [] : [gapOf(gap)],
+            imported: [],
+          }
     const readerOf = () => new LogReader(folders.map((folder) => new FollowedLog(new FolderSource(folder))))
     const reader = readerOf()
     const heights = await storedFrom(reader, stored, where)
@@ -162,4 +175,22 @@ test('Of a log whose files cannot be read, blocks are taken from another one tha
     await blocks.next(1n).catch(() => {})
     assert.notEqual(await blocks.next(1n), null, code)
   }
+})
+
+test('A damaged height in the beginning of a block loses that block, not those up to the height', async (t) => {
+  const folder = temporaryFolder(t)
+  const head = { version: 1, chain: CHAIN, number: 9, first: null, last: null, bytes: 0, time: null }
+  writeFileSync(join(folder, 'head.json'), JSON.stringify(head))
+  const events = [28, 29, 30, 31, 32].map(eventsOfBlock)
+  const begin = eventsOfBlock(94)[0]!
+  events[2]![0] = Buffer.from(begin.toString('latin1').replace('94-1', '30-1'), 'latin1')
+  writeFileSync(join(folder, '0000000001-28-32.bevt'), frame(events.flat(), 0n))
+  writeFileSync(
+    join(folder, '0000000002-33-40.bevt'),
+    frame([33, 34, 35, 36, 37, 38, 39, 40].flatMap(eventsOfBlock), 0n),
+  )
+  const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
+  t.after(() => reader.close())
+  const heights = await storedFrom(reader, null, 'a damaged height')
+  assert.deepEqual(heights, [28, 29, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40])
 })

@@ -10,7 +10,7 @@ import { decodeEvent, mayBeLong } from '../resources/projections.ts'
 import { type Block, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
 import { EventGuard } from './event-guard.ts'
-import { indexInBlock, type OpenBlock } from './open-block.ts'
+import { hasIdOf, indexInBlock, type OpenBlock } from './open-block.ts'
 import { StoredBlocks } from './stored-blocks.ts'
 
 /**
@@ -160,6 +160,10 @@ export class BlockAssembler {
 
   #beginBlock(): void {
     const { height, timestamp, hash } = decodeBeginBlock(this.#envelope)
+    const idPrefix = `${height}-`
+    // Otherwise a damaged height would make a gap up to there.
+    if (!hasIdOf(this.#envelope, idPrefix))
+      throw new EventStreamError(`it begins block ${height}, but its id is of another one`, this.#position)
     this.#dropOpenBlock(height)
     if (height !== 1n) this.#handOnBlockOne()
     if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
@@ -168,7 +172,7 @@ export class BlockAssembler {
       timestamp,
       hash,
       isStored: height === 1n ? this.#isPartStored(hash) : this.#isBlockStored(height),
-      idPrefix: `${height}-`,
+      idPrefix,
       ids: new IdSequence(),
       storedIndex: 0,
       isIncomplete: false,

@@ -59,6 +59,11 @@ export function indexInBlock(
   throw otherIdForm(envelope, position)
 }
 
+/** Whether an event's id begins with that of a block. */
+export function hasIdOf({ bytes, idStart }: Envelope, idPrefix: string): boolean {
+  return beginsWith(bytes, idStart, idPrefix)
+}
+
 function otherIdForm({ bytes, idStart, idEnd }: Envelope, position: RecordPosition): EventStreamError {
   const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
   return new EventStreamError(

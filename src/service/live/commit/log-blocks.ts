@@ -64,8 +64,8 @@ type LogBlocksListener = {
  * For damage, and whenever a segment is left, the open block is forgotten: a new assembler goes on after the last whole block.
  * Otherwise the same one goes on in the same segment.
  *
- * A segment is left only for the block that it was begun for, or a later one. Blocks below that, gaps of the store, are taken if
- * they are whole, and otherwise passed over.
+ * A segment is left only for the block that it was begun for, or a later one. A block below that, in a gap of the store, is taken if
+ * it is whole, and otherwise passed over: no gap is thrown for it.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -75,8 +75,10 @@ export class LogBlocks {
   #assembler: BlockAssembler
   /** The store's last block until something was read: it is read again if a log has it, since the store may have a part of it. */
   #readAgain: bigint | null
-  /** The block that was read for last. */
+  /** What the cursor was last asked for: the open block, which may be below the store's last one; the store's last one; or the next. */
   #needed = 0n
+  /** The block that the segment that is being read was begun for. */
+  #begunFor = 0n
   /** The segment that was left last, and for which block another one was to be read; null once that is read. */
   #left: { segment: LogSegment; needed: bigint } | null = null
   #fault: LogUnreachableError | null = null
@@ -130,7 +132,11 @@ export class LogBlocks {
     const { segment } = reading
     this.#refuseAgain(segment)
     try {
-      if (reading.frames.handOn() === 'nothing') this.#leaveIfMissing(segment)
+      if (reading.frames.handOn() === 'nothing') {
+        this.#leaveIfMissing(segment)
+        // A segment ends with a whole block.
+        this.#forgetOpenBlock()
+      }
       this.#readAgain = null
     } catch (error) {
       if (isUnreadable(error)) this.#cannotReadRest(segment, error)
@@ -196,7 +202,9 @@ export class LogBlocks {
     const left = this.#left
     this.#left = null
     if (left === null || left.needed !== this.#needed || !isSameSegment(left.segment, segment)) return
-    throw new LogUnreachableError(`${segment.name} was left for block ${this.#needed}, and chosen again`)
+    throw new LogUnreachableError(
+      `${segment.name} was left for block ${this.#needed}, and chosen again; report this if it lasts`,
+    )
   }
 
   /** Whether a block can be read from another segment than this one, which cannot be read at the moment. */
@@ -208,6 +216,7 @@ export class LogBlocks {
   #sinkOf(segment: LogSegment): RecordSink {
     const ofLog = segment.log.chainId
     const expected = this.#options.chain ?? ofLog
+    this.#begunFor = this.#needed
     return (bytes, start, end, position) => {
       try {
         const before = this.#assembler.pendingHeight
@@ -215,8 +224,13 @@ export class LogBlocks {
         this.#checkChain(expected, position)
         const { pendingHeight } = this.#assembler
         if (pendingHeight === null || pendingHeight === before) return
+        this.#readFurtherThan(pendingHeight)
         this.#leaveIfMissing(segment, pendingHeight)
       } catch (error) {
+        if (error instanceof GapError && error.to < this.#begunFor) {
+          this.#passOver(segment, error)
+          return
+        }
         if (error instanceof GapError) this.#leaveForGap(segment, error)
         // A log is of one chain: an event of another one is damaged.
         const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
@@ -264,6 +278,13 @@ export class LogBlocks {
     throw error
   }
 
+  /** Passes over a block in a gap of the store, which is not whole here either. */
+  #passOver(segment: LogSegment, { from, to }: GapError): void {
+    this.#reader.segments.noteUnreadable(segment, { from, to, reason: notWhole(segment) })
+    // After an error, also if no block is open.
+    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
+  }
+
   /**
    * Passes over an event, and over the block that it is in; leaves the segment if another one has that.
    *
@@ -291,7 +312,7 @@ export class LogBlocks {
     const { segments } = this.#reader
     const { from, to } = missing
     segments.noteUnreadable(segment, missing)
-    if (to < this.#needed) return
+    if (to < this.#begunFor) return
     const next = segments.nextAfter(from - 1n, options)
     if (next === null || next > to) return
     this.#readFurtherThan(from)

@@ -209,6 +209,7 @@ export class LogCommitter {
       if (stored === null) continue
       this.#refuseOtherChain(stored)
       this.#noteStored(stored)
+      this.#failure.otherHasWritten(stored)
     }
   }
 
@@ -225,7 +226,7 @@ export class LogCommitter {
     } finally {
       // After another failure, the cause is the same.
       await writer.close().catch((error: Error) => {
-        if (this.#failure.message === null) this.#failure.set(error.message)
+        if (this.#failure.message === null) this.#failure.set(error.message, { error })
       })
       this.#isWriter = false
     }
