@@ -12,7 +12,7 @@ const MAX_CACHED = 256
 
 /** A cached file, or one that is being written. */
 type CachedFile = {
-  /** Resolves once it is written, with null if its rows are too many. */
+  /** Resolves once it is written, with null if its rows are too many, or it could not be written. */
   file: Promise<ExportFile | null>
   /** What `file` has resolved with, and when it is dropped at the latest; null while the file is being written. */
   written: { file: ExportFile | null; latestEnd: number } | null
@@ -22,7 +22,7 @@ type CachedFile = {
   abandon: AbortController
 }
 
-/** Writes a file; the signal is aborted when nobody wants it any more. Null if its rows are too many. */
+/** Writes a file; the signal is aborted when nobody wants it any more. Null if its rows are too many, or no file can be written. */
 type WriteFile = (abandoned: AbortSignal) => Promise<ExportFile | null>
 
 /**

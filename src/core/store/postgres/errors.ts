@@ -6,11 +6,11 @@ import { StoreAwayError, StoreDamagedError, StoreError, StoreRefusedError } from
  *
  * | what | after | tries again |
  * |---|---|---|
- * | reads (connection/read-connections.ts) | a connection that was cut ({@link isConnectionCut}) | 10 times within a second, on others; a client waits |
+ * | reads (connection/read-connections.ts) | a connection that was cut ({@link isConnectionCut}) | up to 10 times within a second, on others; a client waits |
  * | | another lost connection, such as a timeout ({@link isConnectionLost}) | once: a server that hangs is not waited for again |
  * | the writer (writer.ts) | whatever may pass ({@link isPassing}) | until it is stopped: nothing may be left out |
- * | upkeep (upkeep.ts) | the same, and a lock that was not granted | 20 times, for 5 s |
- * | opening a writer, and migration ({@link withFreshConnections}) | a lost connection to a server that is there | 5 times, for 1 s: somebody looks on |
+ * | upkeep (upkeep.ts) | the same, and a lock that was not granted | 20 attempts, 250 ms apart |
+ * | opening a writer, and migration ({@link withFreshConnections}) | a lost connection to a server that is there | 5 attempts, 200 ms apart: somebody looks on |
  */
 
 /** Attempts on new connections, and the waits between them. */
