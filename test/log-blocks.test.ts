@@ -22,6 +22,14 @@ import { writeReceiver } from './fixtures/written-log.ts'
 
 const blocks = (await blocksOf(SAMPLE)).slice(0, 60)
 
+/** Reads logs for a store, by default an empty one, that must have all blocks; their heights are added to a list. */
+const readingOf = (reader: LogReader, heights: number[], stored: Coverage | null = null) =>
+  new LogBlocks(
+    reader,
+    { stored, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
+    { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
+  )
+
 /** The heights of the blocks that a log gives a store, by default an empty one, which does without what is missing, and what it says of the others. */
 async function readAll(
   folder: string,
@@ -208,11 +216,7 @@ describe('blocks of a log', () => {
       ['EIO', null],
     )
     const heights: number[] = []
-    const reading = new LogBlocks(
-      reader,
-      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
-      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
-    )
+    const reading = readingOf(reader, heights)
     for (let piece = 0; piece < 20 && (await reading.readPiece()); piece++);
     assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
@@ -246,11 +250,7 @@ describe('blocks of a log', () => {
     const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
     const heights: number[] = []
-    const reading = new LogBlocks(
-      reader,
-      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
-      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
-    )
+    const reading = readingOf(reader, heights)
     while (await reading.readPiece());
     rmSync(open)
     writeFileSync(join(folder, '0000000001-1-20.bevt'), frame(blocks.slice(0, 12).flat(), 0n))
@@ -298,11 +298,7 @@ describe('blocks of a log', () => {
       const log = new LogReader([new FollowedLog(new FolderSource(folder))])
       t.after(() => log.close())
       const stored: number[] = []
-      const reading = new LogBlocks(
-        log,
-        { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
-        { onLeftOut: () => {}, onBlock: ({ height }) => stored.push(Number(height)) },
-      )
+      const reading = readingOf(log, stored)
       const gap = { name: 'GapError', from: BigInt(from), to: BigInt(to) }
       await assert.rejects(async () => {
         while (await reading.readPiece());
@@ -364,11 +360,7 @@ describe('blocks of a log', () => {
       const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
       t.after(() => reader.close())
       const heights: number[] = []
-      const reading = new LogBlocks(
-        reader,
-        { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
-        { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
-      )
+      const reading = readingOf(reader, heights)
       const gap = { name: 'GapError', from: 2n, to: 2n }
       await assert.rejects(async () => {
         while (await reading.readPiece());
@@ -386,11 +378,7 @@ describe('blocks of a log', () => {
     const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
     const heights: number[] = []
-    const reading = new LogBlocks(
-      reader,
-      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
-      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
-    )
+    const reading = readingOf(reader, heights)
     while (await reading.readPiece());
     assert.equal(
       reading.fault?.message,
@@ -414,18 +402,8 @@ describe('blocks of a log', () => {
     t.after(() => reader.close())
     assert.deepEqual(reader.gaps.waitsFor(20n), [2])
     const heights: number[] = []
-    const reading = new LogBlocks(
-      reader,
-      {
-        stored: { chainId: 'core-scenarios', ...startsAt(1n), height: 20n, gaps: [], imported: [] },
-        chain: null,
-        allowGap: false,
-        strict: false,
-        accepted: [],
-        logger: SILENT,
-      },
-      { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
-    )
+    const stored = { chainId: 'core-scenarios', ...startsAt(1n), height: 20n, gaps: [], imported: [] }
+    const reading = readingOf(reader, heights, stored)
     while (await reading.readPiece());
     assert.deepEqual([heights[0], heights.length], [21, 20])
   })
@@ -439,11 +417,7 @@ describe('blocks of a log', () => {
     writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, bytes: bytes.length }))
     const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
     t.after(() => reader.close())
-    const reading = new LogBlocks(
-      reader,
-      { stored: null, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
-      { onLeftOut: () => {}, onBlock: () => {} },
-    )
+    const reading = readingOf(reader, [])
     while (await reading.readPiece());
     assert.equal(reading.coverage?.height, 14n)
     const said = new LogWait(reader).describe(15n)

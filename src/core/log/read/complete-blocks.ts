@@ -37,7 +37,7 @@ export class CompleteBlocks {
    *
    * @param partBefore the hash of a part of block 1, if the other part is looked for, which need not be there; otherwise null
    *
-   * @throws what {@link FollowedLog.read} throws; may be called again.
+   * @throws what `FollowedLog.read` (followed-log.ts) throws; may be called again.
    */
   async next(height: bigint, partBefore: string | null = null): Promise<CompleteBlock | null> {
     const isOtherPart = partBefore !== null
@@ -78,10 +78,7 @@ export class CompleteBlocks {
    * | has ended | the same | the height is missing there: it is looked for again; false for the other part of block 1 |
    */
   async #readMore(height: bigint, isOtherPart: boolean): Promise<boolean> {
-    if (this.#reading?.mayHave(height) !== true) {
-      this.#turnToSegmentOf(height)
-      if (this.#reading !== null && this.#find(height) === null) this.#reading = null
-    }
+    if (this.#reading === null || !this.#reading.mayHave(height)) this.#turnToSegmentOf(height)
     const reading = this.#reading
     if (reading === null) return false
     if (!reading.isAtEnd && (await this.#readPiece(reading))) return true
@@ -103,7 +100,7 @@ export class CompleteBlocks {
       return await reading.readPiece()
     } catch (error) {
       // For a while, others go first; this one is read from its beginning if it is chosen again.
-      this.#reader.segments.noteUnreachable(reading.segment)
+      this.#reader.segments.noteRefused(reading.segment)
       this.#reading = null
       throw error
     }
@@ -113,10 +110,14 @@ export class CompleteBlocks {
     return this.#reader.segments.find(height, { wantsWhole: true })
   }
 
-  /** Begins the segment that a height is to be read from, unless that is being read. */
+  /** Begins the segment that a height is to be read from, unless that is being read; leaves the one that is read if there is none. */
   #turnToSegmentOf(height: bigint): void {
     const segment = this.#find(height)
-    if (segment === null || (this.#reading !== null && isSameSegment(this.#reading.segment, segment))) return
+    if (segment === null) {
+      this.#reading = null
+      return
+    }
+    if (this.#reading !== null && isSameSegment(this.#reading.segment, segment)) return
     this.#reading = new SegmentBlocks(segment, (from, reason) =>
       this.#reader.segments.noteUnreadable(segment, { from, to: null, reason }),
     )

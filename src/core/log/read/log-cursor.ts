@@ -43,7 +43,7 @@ export class LogCursor {
    */
   async read(needed: bigint): Promise<SegmentReading | null> {
     for (;;) {
-      if (this.#reading?.isAtEnd !== false) {
+      if (this.#reading === null || this.#reading.isAtEnd) {
         const next = this.#segmentFor(needed)
         if (next === null) return null
         this.#begin(next)

@@ -32,7 +32,7 @@ class SegmentBytes {
    * Reads the next piece.
    *
    * @throws {EventStreamError} for damage.
-   * @throws {ShortSegmentError}, and what {@link FollowedLog.read} throws.
+   * @throws {ShortSegmentError}, and what `FollowedLog.read` (followed-log.ts) throws.
    */
   async read(offset: number): Promise<SegmentPiece> {
     const { log } = this.#segment

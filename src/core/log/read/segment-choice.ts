@@ -10,7 +10,7 @@ export type ChoiceOptions = {
 }
 
 /** For how long other segments go first after one could not be read, in milliseconds. */
-const UNREACHABLE_MS = 60_000
+const REFUSED_MS = 60_000
 
 /** What is known of a log: its sealed segments by height, as long as it lists the same ones. */
 type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: SegmentsByHeight }
@@ -25,7 +25,7 @@ export class SegmentChoice {
   readonly #unreadable = new UnreadableBlocks()
   readonly #listed = new Map<FollowedLog, Listed>()
   /** Segments whose bytes could not be read, and until when others go first. */
-  #unreachable: { segment: LogSegment; untilMs: number }[] = []
+  #refused: { segment: LogSegment; untilMs: number }[] = []
 
   constructor(logs: readonly FollowedLog[]) {
     this.#logs = logs
@@ -79,12 +79,10 @@ export class SegmentChoice {
   }
 
   /** The bytes of a segment could not be read: for a while, other segments with a block go first. */
-  noteUnreachable(segment: LogSegment): void {
+  noteRefused(segment: LogSegment): void {
     const now = performance.now()
-    const others = this.#unreachable.filter(
-      (one) => one.untilMs > now && !isSameSegment(one.segment, segment),
-    )
-    this.#unreachable = [...others, { segment, untilMs: now + UNREACHABLE_MS }]
+    const others = this.#refused.filter((one) => one.untilMs > now && !isSameSegment(one.segment, segment))
+    this.#refused = [...others, { segment, untilMs: now + REFUSED_MS }]
   }
 
   /** The first block of a segment from which all up to a height can be read, as far as is known; the height can be. */
@@ -108,9 +106,9 @@ export class SegmentChoice {
       .filter((segment) => this.#unreadable.find(segment, height) === null)
     const whole = having.filter(({ kind }) => kind !== 'part')
     const complete = height === 1n ? withBothParts(whole) : whole
-    const known = complete.length > 0 ? complete : having
-    const reachable = known.filter((segment) => !this.#isUnreachable(segment))
-    const candidates = reachable.length > 0 ? reachable : known
+    const choice = complete.length > 0 ? complete : having
+    const notRefused = choice.filter((segment) => !this.#isRefused(segment))
+    const candidates = notRefused.length > 0 ? notRefused : choice
     const ofEach = logs.flatMap((log) => newestOf(candidates.filter((segment) => segment.log === log)) ?? [])
     return ofEach.reduce<LogSegment | null>(
       (best, segment) => (best === null || isBetter(segment, best) ? segment : best),
@@ -118,10 +116,10 @@ export class SegmentChoice {
     )
   }
 
-  #isUnreachable(segment: LogSegment): boolean {
-    if (this.#unreachable.length === 0) return false
+  #isRefused(segment: LogSegment): boolean {
+    if (this.#refused.length === 0) return false
     const now = performance.now()
-    return this.#unreachable.some((one) => one.untilMs > now && isSameSegment(one.segment, segment))
+    return this.#refused.some((one) => one.untilMs > now && isSameSegment(one.segment, segment))
   }
 
   /**
@@ -181,8 +179,8 @@ function newestOf(segments: readonly LogSegment[]): LogSegment | null {
 
 /** Whether a block is rather read from one log's segment than from an earlier log's: the blocks are the same. */
 function isBetter(one: LogSegment, other: LogSegment): boolean {
-  const isReachable = one.log.fault === null
-  if (isReachable !== (other.log.fault === null)) return isReachable
+  const hasFault = one.log.fault !== null
+  if (hasFault !== (other.log.fault !== null)) return !hasFault
   if (one.kind !== other.kind) return one.kind === 'sealed'
   return one.kind === 'active' && one.last > other.last
 }

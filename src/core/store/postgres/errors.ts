@@ -43,22 +43,7 @@ export function isDuplicateKey(error: unknown): boolean {
   return (error as PostgresError).code === '23505'
 }
 
-const NETWORK = [
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-  'ERR_STREAM_DESTROYED',
-  'ERR_STREAM_WRITE_AFTER_END',
-  'ERR_SOCKET_CLOSED',
-]
-
-/** Codes of {@link NETWORK} that say that a server is not there. */
+/** The system's codes for a server that is not there. */
 const NOT_THERE = [
   'ECONNREFUSED',
   'ETIMEDOUT',
@@ -69,6 +54,11 @@ const NOT_THERE = [
   'ENOENT',
 ]
 
+/** The system's and the runtime's codes for a connection that was cut. */
+const CUT_OFF = ['ECONNRESET', 'EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']
+
+const NETWORK = [...NOT_THERE, ...CUT_OFF, 'ERR_SOCKET_CLOSED']
+
 /** The driver's messages for a lost connection that has no code. */
 const CUT = /connection terminated|connection error|not queryable/i
 
@@ -76,14 +66,7 @@ const CUT = /connection terminated|connection error|not queryable/i
 const LOST = new RegExp(`${CUT.source}|timeout expired|query read timeout`, 'i')
 
 /** Codes equivalent to {@link CUT}: the server sends `57P01` and `57P02` when it ends a process. */
-const CUT_CODES = [
-  'ECONNRESET',
-  'EPIPE',
-  'ERR_STREAM_DESTROYED',
-  'ERR_STREAM_WRITE_AFTER_END',
-  '57P01',
-  '57P02',
-]
+const CUT_CODES = [...CUT_OFF, '57P01', '57P02']
 
 /** SQLSTATEs, or their first two characters, of a wrong user or password, a missing database, and missing rights. */
 const REFUSALS = ['28', '3D', '42501']

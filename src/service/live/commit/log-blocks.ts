@@ -178,7 +178,7 @@ export class LogBlocks {
     else {
       const fault = faultOf(error)
       if (fault === null) throw error
-      this.#reader.segments.noteUnreachable(segment)
+      this.#reader.segments.noteRefused(segment)
       if (!this.#isElsewhere(this.#needed, segment)) {
         // A segment that is gone is not read on: the block is looked for anew.
         if (segment.log.current(segment) === null) throw fault
