@@ -37,28 +37,18 @@ export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => 
   let bytes = 0
   let { cursor, limit: left } = query
   for (;;) {
-    const piece = readUnlessTooLong({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) })
+    const hasRows = pieces.length > 0
+    const piece = unlessTooLong(hasRows, () => read({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) }))
     if (piece === null) return { edges: joinEdges(pieces, reversed), more: true }
     const { edges, more, isCut = false } = piece
-    pieces.push(edges)
     bytes += edges.end - edges.start
+    if (hasRows && bytes > MAX_PAGE_BYTES) return { edges: joinEdges(pieces, reversed), more: true }
+    pieces.push(edges)
     left -= PIECE_ROWS
     if (left <= 0 || !more || isCut) return { edges: joinEdges(pieces, reversed), more }
     const { startCursor, endCursor } = cursorsOf(edges)
     cursor = decodeCursor(resource, selection, reversed ? startCursor : endCursor) as Key
     pauseThread()
-  }
-
-  /** The edges of a piece; null if they are too long, so that the page ends before it. */
-  function readUnlessTooLong(piece: PageQuery): ReadEdges | null {
-    try {
-      const rows = read(piece)
-      const fits = bytes + rows.edges.end - rows.edges.start <= MAX_PAGE_BYTES
-      return fits || pieces.length === 0 ? rows : null
-    } catch (error) {
-      if (pieces.length === 0 || !isTooLong(error)) throw error
-      return null
-    }
   }
 }
 
@@ -82,7 +72,9 @@ export function readRowsInPieces(
   let characters = 0
   let { cursor } = query
   for (;;) {
-    const piece = readUnlessTooLong(Math.min(pieceRowsOf(resource), limit - rows.length))
+    const piece = unlessTooLong(rows.length > 0, () =>
+      read({ ...query, cursor, limit: Math.min(pieceRowsOf(resource), limit - rows.length) }),
+    )
     if (piece === null) return { rows, more: true }
     for (const row of piece.rows) {
       const shown = resource.lists.shownRow(row, selection)
@@ -94,15 +86,19 @@ export function readRowsInPieces(
     cursor = keyOf(resource, rows.at(-1)!)
     if (pauses) pauseThread()
   }
+}
 
-  /** A piece; null if its first row is too long, so that the page ends before it. */
-  function readUnlessTooLong(most: number): ReadRows | null {
-    try {
-      return read({ ...query, cursor, limit: most })
-    } catch (error) {
-      if (rows.length === 0 || !isTooLong(error)) throw error
-      return null
-    }
+/**
+ * A piece of a page; null if its first row is too long, so that the page ends before it.
+ *
+ * @param hasRows whether the page has rows before it: otherwise the error is thrown
+ */
+function unlessTooLong<Piece>(hasRows: boolean, read: () => Piece): Piece | null {
+  try {
+    return read()
+  } catch (error) {
+    if (!hasRows || !isTooLong(error)) throw error
+    return null
   }
 }
 
