@@ -44,8 +44,9 @@ export class ExportFiles {
 
   /**
    * The file of a request, cached or new, retained for the caller, who releases it after use. Null if there is no room for
-   * it, or if its rows are too many. Rejects with {@link ClientGoneError} once the client has left, and
-   * with the error of `write`, its own or that of the request that writes the file for both; but what was unavailable to that one, such as a slot, is asked for again.
+   * it, or if its rows are too many. Rejects with {@link ClientGoneError} once the client has left; otherwise with the error of
+   * `write`. If another request writes the file for both, that is its error; but what was unavailable to that one, such as a slot,
+   * is asked for again.
    *
    * @param write writes the file if it is not cached; these files release it
    * @param gone aborted when the caller's client has left

@@ -4,9 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const MIN_INTERVAL = 5
 
 /**
- * Limits expensive work that any client can trigger: each execution, also one that fails, is followed by a pause that is
- * four times as long. Callers
- * during an execution or pause share the next execution.
+ * Limits expensive work that any client can trigger: each execution, also one that fails, is followed by a pause that is four
+ * times as long. Callers during an execution or pause share the next execution.
  */
 export function throttled<T>(work: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()

@@ -88,7 +88,10 @@ export class LogBlocks {
     this.#options = options
     this.#listener = listener
     this.#readAgain = options.stored?.height ?? null
-    this.#cursor = new LogCursor(reader, (segment) => this.#sinkOf(segment))
+    this.#cursor = new LogCursor(reader, (segment) => {
+      this.#begunFor = this.#needed
+      return this.#sinkOf(segment)
+    })
     this.#assembler = this.#assemblerFor(options.stored)
   }
 
@@ -216,7 +219,6 @@ export class LogBlocks {
   #sinkOf(segment: LogSegment): RecordSink {
     const ofLog = segment.log.chainId
     const expected = this.#options.chain ?? ofLog
-    this.#begunFor = this.#needed
     return (bytes, start, end, position) => {
       try {
         const before = this.#assembler.pendingHeight
@@ -227,11 +229,10 @@ export class LogBlocks {
         this.#readFurtherThan(pendingHeight)
         this.#leaveIfMissing(segment, pendingHeight)
       } catch (error) {
-        if (error instanceof GapError && error.to < this.#begunFor) {
-          this.#passOver(segment, error)
+        if (error instanceof GapError) {
+          this.#leaveForGap(segment, error)
           return
         }
-        if (error instanceof GapError) this.#leaveForGap(segment, error)
         // A log is of one chain: an event of another one is damaged.
         const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
         if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
@@ -267,22 +268,18 @@ export class LogBlocks {
   }
 
   /**
-   * Leaves a segment because of a gap, if another one has one of the missing blocks with all its events.
+   * Leaves a segment because of a gap, if another one has one of the missing blocks with all its events. A block in a gap of the
+   * store, which is not whole here either, is passed over.
    *
    * @throws {LeaveSegment}
    * @throws {GapError} the error, if none has.
    */
-  #leaveForGap(segment: LogSegment, error: GapError): never {
+  #leaveForGap(segment: LogSegment, error: GapError): void {
     const { from, to } = error
+    // The assembler must not be used after it.
+    this.#beginAnew()
     this.#leaveWithout(segment, { from, to, reason: notWhole(segment) }, { wantsWhole: true })
-    throw error
-  }
-
-  /** Passes over a block in a gap of the store, which is not whole here either. */
-  #passOver(segment: LogSegment, { from, to }: GapError): void {
-    this.#reader.segments.noteUnreadable(segment, { from, to, reason: notWhole(segment) })
-    // After an error, also if no block is open.
-    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
+    if (to >= this.#begunFor) throw error
   }
 
   /**
@@ -337,9 +334,14 @@ export class LogBlocks {
     if (height > this.#needed) this.#readAgain = null
   }
 
-  /** Forgets the block that is open, if any: a new assembler goes on with what was whole before. */
+  /** Forgets the block that is open, if any. Block 1, which is whole before it is handed on, stays. */
   #forgetOpenBlock(): void {
-    if (this.#assembler.isBlockOpen) this.#assembler = this.#assemblerFor(this.#assembler.coverage)
+    if (this.#assembler.isBlockOpen) this.#beginAnew()
+  }
+
+  /** A new assembler goes on with what was handed on before. */
+  #beginAnew(): void {
+    this.#assembler = this.#assemblerFor(this.#assembler.coverage)
   }
 
   /** Whether the store is of a chain, or empty. */
