@@ -40,7 +40,7 @@ function assemble(stream: Stream, options: Partial<AssemblerOptions> & { ends?: 
     coverage: null,
     onBlock: (block) => blocks.push(said(block)),
     onLeftOut: () => {},
-    allowGap: false,
+    mayMiss: () => false,
     strict: false,
     ...given,
   })
@@ -69,8 +69,8 @@ function said({ height, events, replacesAfter, isIncomplete }: Block): string {
 }
 
 /** The coverage of a store with the blocks of a stream. */
-function stored(stream: Stream, allowGap = false): Coverage {
-  const { coverage, error } = assemble(stream, { allowGap })
+function stored(stream: Stream): Coverage {
+  const { coverage, error } = assemble(stream, { mayMiss: () => true })
   assert.equal(error, null)
   return coverage!
 }
@@ -110,7 +110,7 @@ const CASES: Record<string, Case> = {
   },
   'a block without an end is a gap where gaps are allowed': {
     stream: [block(2, 'a'), block(3, 'b', open), block(4, 'c')],
-    options: { allowGap: true },
+    options: { mayMiss: () => true },
     blocks: ['2: 2=a', '4: 2=c'],
     counts: { incompleteBlocks: 1 },
     gaps: ['missing 3 to 3'],
@@ -163,7 +163,7 @@ const CASES: Record<string, Case> = {
   },
   'a block without some of its events is incomplete where gaps are allowed': {
     stream: [block(2, 'abc', { without: [3] }), block(3, 'd')],
-    options: { allowGap: true },
+    options: { mayMiss: () => true },
     blocks: ['2: 2=a 4=c incomplete', '3: 2=d'],
     gaps: ['incomplete 2 to 2'],
   },
@@ -193,21 +193,21 @@ const CASES: Record<string, Case> = {
   'a block beyond the next one leaves a gap where gaps are allowed': {
     store: [block(2), block(3)],
     stream: [block(6, 'a')],
-    options: { allowGap: true },
+    options: { mayMiss: () => true },
     blocks: ['6: 2=a'],
     gaps: ['missing 4 to 5'],
   },
-  'an accepted gap is passed over without more': {
+  'blocks that may be missing are passed over without more': {
     store: [block(2), block(3)],
     stream: [block(6, 'a')],
-    options: { accepted: [{ from: 4n, to: 5n }] },
+    options: { mayMiss: ({ from, to }) => from === 4n && to === 5n },
     blocks: ['6: 2=a'],
     gaps: ['missing 4 to 5'],
   },
-  'a gap that is accepted in part stops the input': {
+  'blocks of which only some may be missing stop the input': {
     store: [block(2), block(3)],
     stream: [block(6, 'a')],
-    options: { accepted: [{ from: 4n, to: 4n }] },
+    options: { mayMiss: ({ to }) => to === 4n },
     error: /expected block 4, found block 6/,
   },
   'blocks of a gap fill it': {
@@ -250,14 +250,14 @@ const CASES: Record<string, Case> = {
   },
   'block 1 is left out whole if genesis has not all of its events': {
     stream: [genesis('ab', { without: [3] }), first('c'), block(2)],
-    options: { allowGap: true },
+    options: { mayMiss: () => true },
     blocks: ['2:'],
     counts: { incompleteBlocks: 1 },
     gaps: ['missing 1 to 1'],
   },
   'parts of block 1 that had no end are forgotten once another block has begun': {
     stream: [genesis('a', open), first('b', open), block(2), first('b'), block(3)],
-    options: { allowGap: true },
+    options: { mayMiss: () => true },
     blocks: ['2:', '1: 2=b', '3:'],
     counts: { incompleteBlocks: 2 },
     gaps: [],
@@ -309,7 +309,7 @@ const CASES: Record<string, Case> = {
   'a part of block 1 is left where gaps are allowed': {
     store: [genesis('ab'), block(2)],
     stream: [first('c'), block(2)],
-    options: { allowGap: true },
+    options: { mayMiss: () => true },
     counts: { storedBlocks: 2 },
   },
   'both parts of block 1 are passed over if both are stored': {
@@ -411,7 +411,7 @@ describe('The assembly of blocks', () => {
   for (const [name, expected] of Object.entries(CASES)) {
     test(name, () => {
       const { stream, store, options = {}, blocks = [], counts = {}, pending = null } = expected
-      const coverage = store === undefined ? null : stored(store, true)
+      const coverage = store === undefined ? null : stored(store)
       const found = assemble(stream, { coverage, ...options })
       if (expected.error === undefined) assert.equal(found.error, null)
       else assert.match(found.error?.message ?? 'no error', expected.error)
@@ -447,7 +447,13 @@ describe('The assembly of blocks', () => {
   })
 
   test('says of which chain events must be, once there is one', () => {
-    const options = { coverage: null, onBlock: () => {}, onLeftOut: () => {}, allowGap: false, strict: false }
+    const options = {
+      coverage: null,
+      onBlock: () => {},
+      onLeftOut: () => {},
+      mayMiss: () => false,
+      strict: false,
+    }
     const assembler = new BlockAssembler(options)
     assert.equal(assembler.chainId, null)
     const [begin] = eventsOf([block(2)])

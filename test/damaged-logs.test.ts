@@ -12,6 +12,7 @@ import { FolderSource } from '#core/log/read/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/commit/log-blocks'
+import { LogWait } from '#service/live/commit/log-wait'
 import { checkpoint, eventsOf, frame } from './fixtures/event-stream.ts'
 import { createRandom, type Random } from './fixtures/random.ts'
 import { scaled } from './fixtures/sampling.ts'
@@ -81,22 +82,32 @@ function writeRandomLog(folder: string, random: Random, whole: Set<number>): str
 const gapOf = (height: bigint) =>
   ({ from: height, to: height, kind: 'missing', start: null, end: null }) as const
 
+/** The blocks of logs for a store; the heights of those that are whole are added to a list. */
+const blocksFor = (
+  reader: LogReader,
+  stored: Coverage | null,
+  heights: number[],
+  accepted: readonly HeightRange[],
+  allowGap = false,
+) =>
+  new LogBlocks(
+    reader,
+    { stored, chain: null, allowGap, strict: false, accepted, logger: SILENT },
+    {
+      onLeftOut: () => {},
+      onBlock: ({ height, isIncomplete }) => {
+        if (isIncomplete !== true) heights.push(Number(height))
+      },
+    },
+  )
+
 /** What a store gets of logs if an operator accepts each gap. */
 async function storedFrom(reader: LogReader, stored: Coverage | null, where: string): Promise<number[]> {
   const heights: number[] = []
   const accepted: HeightRange[] = []
   let coverage = stored
   for (let round = 0; round < 100; round++) {
-    const blocks = new LogBlocks(
-      reader,
-      { stored: coverage, chain: null, allowGap: false, strict: false, accepted, logger: SILENT },
-      {
-        onLeftOut: () => {},
-        onBlock: ({ height, isIncomplete }) => {
-          if (isIncomplete !== true) heights.push(Number(height))
-        },
-      },
-    )
+    const blocks = blocksFor(reader, coverage, heights, accepted)
     try {
       let pieces = 0
       while (await blocks.readPiece()) assert.ok(pieces++ < 400, `${where}: the same is read again and again`)
@@ -175,6 +186,105 @@ test('Of a log whose files cannot be read, blocks are taken from another one tha
     await blocks.next(1n).catch(() => {})
     assert.notEqual(await blocks.next(1n), null, code)
   }
+})
+
+/** A log of sealed segments, each with the events of its blocks. */
+function writeLog(folder: string, segments: Record<string, readonly Buffer[]>): void {
+  const head = { version: 1, chain: CHAIN, number: 9, first: null, last: null, bytes: 0, time: null }
+  writeFileSync(join(folder, 'head.json'), JSON.stringify(head))
+  for (const [name, events] of Object.entries(segments)) writeFileSync(join(folder, name), frame(events, 0n))
+}
+
+const damaged = (event: Buffer) => Buffer.from(event).fill(0xff, 0, 8)
+
+for (const part of [0, 1])
+  test(`Block 1 is missing if the beginning of its part ${part + 1} cannot be read, unless another segment has it`, async (t) => {
+    const made = (height: number, hash: string) =>
+      eventsOf([{ height, hash, chain: CHAIN, events: [checkpoint({ atBlock: height })] }])
+    const parts = [made(1, 'genesis'), made(1, 'first')]
+    const later = [2, 3].flatMap(eventsOfBlock)
+    const cut = parts.map(([begin, ...rest], index) => [index === part ? damaged(begin!) : begin!, ...rest])
+    const folder = temporaryFolder(t)
+    writeLog(folder, { '0000000001-1-3.bevt': [...cut.flat(), ...later] })
+    const readerOf = () => {
+      const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
+      t.after(() => reader.close())
+      return reader
+    }
+    const blocks = blocksFor(readerOf(), null, [], [])
+    await assert.rejects(
+      async () => {
+        while (await blocks.readPiece());
+      },
+      { name: 'GapError', from: 1n, to: 1n },
+    )
+    assert.deepEqual(await storedFrom(readerOf(), null, 'one segment'), [2, 3])
+    // Both parts are there, and one has come again.
+    writeLog(folder, { '0000000002-1-3.bevt': [...parts.flat(), ...cut[part]!, ...later] })
+    assert.deepEqual(await storedFrom(readerOf(), null, 'another segment'), [1, 2, 3])
+  })
+
+test('Where gaps are allowed, a block is taken whole from another segment rather than incomplete', async (t) => {
+  const folders = [temporaryFolder(t), temporaryFolder(t)]
+  const blocksUpTo = (last: number, incomplete: number) =>
+    Array.from({ length: last }, (_, index) => {
+      const events = eventsOfBlock(index + 1)
+      return index + 1 === incomplete ? events.toSpliced(1, 1) : events
+    }).flat()
+  writeLog(folders[0]!, { '0000000001-1-20.bevt': blocksUpTo(20, 5) })
+  writeLog(folders[1]!, { '0000000001-1-10.bevt': blocksUpTo(10, 7) })
+  for (const order of [folders, folders.toReversed()]) {
+    const reader = new LogReader(order.map((folder) => new FollowedLog(new FolderSource(folder))))
+    t.after(() => reader.close())
+    const heights: number[] = []
+    const blocks = blocksFor(reader, null, heights, [], true)
+    while (await blocks.readPiece());
+    assert.deepEqual(
+      heights,
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    )
+  }
+  const alone = new LogReader([new FollowedLog(new FolderSource(folders[0]!))])
+  t.after(() => alone.close())
+  const heights: number[] = []
+  const blocks = blocksFor(alone, null, heights, [], true)
+  while (await blocks.readPiece());
+  assert.deepEqual([heights.includes(5), heights.length, blocks.coverage!.gaps.length], [false, 19, 1])
+})
+
+test('A last block whose beginning cannot be read is missing although nothing follows it in the segment that is written', async (t) => {
+  const [cut, whole] = [temporaryFolder(t), temporaryFolder(t)]
+  const writeOpen = (folder: string, events: readonly Buffer[], last: number) => {
+    const bytes = frame(events, 0n)
+    writeFileSync(join(folder, '0000000001-11.bevt.open'), bytes)
+    const head = { version: 1, chain: CHAIN, number: 1, first: '11', last: `${last}`, time: null }
+    writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, bytes: bytes.length }))
+  }
+  const events = [11, 12].flatMap(eventsOfBlock)
+  const [begin, ...rest] = eventsOfBlock(13)
+  const withCut = [...events, damaged(begin!), ...rest]
+  writeOpen(cut, withCut, 13)
+  writeOpen(whole, [...events, begin!, ...rest], 13)
+  const readerOf = (...folders: string[]) => {
+    const reader = new LogReader(folders.map((folder) => new FollowedLog(new FolderSource(folder))))
+    t.after(() => reader.close())
+    return reader
+  }
+  assert.deepEqual(await storedFrom(readerOf(cut, whole), null, 'another log has it'), [11, 12, 13])
+  const reader = readerOf(cut)
+  assert.deepEqual(await storedFrom(reader, null, 'no log has it'), [11, 12])
+  assert.match(new LogWait(reader).describe(13n)!, /^block 13 cannot be read: 0000000001-11\.bevt\.open/)
+  const forwarded = new CompleteBlocks(readerOf(cut, whole))
+  for (const height of [11n, 12n, 13n]) assert.equal((await forwarded.next(height))?.height, height)
+  // The segment grows, and is read on.
+  const grown = readerOf(cut)
+  const lone = new CompleteBlocks(grown)
+  for (const height of [11n, 12n]) assert.equal((await lone.next(height))?.height, height)
+  assert.equal(await lone.next(13n), null)
+  assert.equal(await lone.next(13n), null)
+  writeOpen(cut, [...withCut, ...eventsOfBlock(14)], 14)
+  grown.refresh()
+  assert.equal((await lone.next(14n))?.height, 14n)
 })
 
 test('A damaged height in the beginning of a block loses that block, not those up to the height', async (t) => {

@@ -238,7 +238,7 @@ describe('a log that is followed by its URL', { concurrency: 8 }, () => {
       await untilSeen(log, 'the log', () => log.segments.length === 2)
       published.lies.set('segment', lie)
       const [sealed] = log.segments
-      await assert.rejects(log.read(sealed!, 0, sealed!.bytes), { name: 'LogServerError' })
+      await assert.rejects(log.read(sealed!, 0, sealed!.bytes), { name: 'LogUnreachableError' })
       log.refresh()
       assertSays(log.fault!, fault)
       // Its head is fine, but what was refused is asked for again.
@@ -254,6 +254,14 @@ describe('a log that is followed by its URL', { concurrency: 8 }, () => {
     })
   }
 
+  test('says that the server does not answer, not that a file is missing, if it stops answering after that', async (t) => {
+    const { log, published } = await followPublished(t)
+    await untilSeen(log, 'the log', () => log.segments.length === 2)
+    published.lies.set('head.json', text('', 503))
+    await assert.rejects(log.listAgain(log.segments[0]!), /head\.json is answered with 503/)
+    assertSays(log.fault!, 'head.json is answered with 503')
+  })
+
   test('says once that bytes are refused, however often they are asked for', async (t) => {
     const { log, published } = await followPublished(t)
     await untilSeen(log, 'the log', () => log.segments.length === 2)
@@ -262,7 +270,7 @@ describe('a log that is followed by its URL', { concurrency: 8 }, () => {
     let changes = 0
     t.after(log.watch(() => changes++))
     for (let asked = 0; asked < 20; asked++)
-      await assert.rejects(log.read(sealed!, 0, sealed!.bytes), { name: 'LogServerError' })
+      await assert.rejects(log.read(sealed!, 0, sealed!.bytes), { name: 'LogUnreachableError' })
     assert.ok(changes <= 3, `${changes} changes`)
   })
 

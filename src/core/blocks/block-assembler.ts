@@ -50,10 +50,11 @@ export type AssemblerOptions = {
   onBlock: (block: Block) => void
   /** Called with each event that is left out. */
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
-  /** Records gaps and continues instead of stopping. */
-  allowGap: boolean
-  /** Heights whose gaps are always recorded: ascending, without overlap. */
-  accepted?: readonly HeightRange[]
+  /**
+   * Called with blocks that are missing, or of which events are: whether they may be. They are then recorded as a gap; otherwise
+   * a GapError is thrown.
+   */
+  mayMiss: (blocks: HeightRange) => boolean
   /** Stops at an invalid event instead of skipping it. */
   strict: boolean
 }
@@ -83,13 +84,15 @@ export class BlockAssembler {
   readonly #blockOne = new BlockOne()
   /** The position of the last event. */
   #position: RecordPosition = { source: '', record: 0, offset: 0 }
+  /** Whether an event could not be read since the last block ended: it may have begun one. */
+  #mayLackBeginning = false
   /** The lowest height that has begun; an empty store begins there. */
   #firstBegun: bigint | null = null
 
   constructor(options: AssemblerOptions) {
     const { coverage } = options
     this.#options = options
-    this.#stored = new StoredBlocks(coverage, options)
+    this.#stored = new StoredBlocks(coverage)
     this.#guard = new EventGuard(coverage?.chainId ?? null)
   }
 
@@ -124,7 +127,7 @@ export class BlockAssembler {
    *
    * @throws {EventStreamError} for bytes that are not a BusEvent of version 1, and for a block that is too large.
    * @throws {ChainError} for an event of another chain.
-   * @throws {GapError} if something is missing, unless gaps are allowed.
+   * @throws {GapError} if something is missing that must not be.
    * @throws {StrictError} for an invalid event, if `strict`.
    */
   accept(bytes: Buffer, start: number, end: number, at: RecordPosition): void {
@@ -144,6 +147,7 @@ export class BlockAssembler {
           this.#addEvent()
       }
     } catch (error) {
+      this.#mayLackBeginning = this.#open === null
       if (!(error instanceof MalformedMessageError)) throw error
       throw new EventStreamError(`not a BusEvent: ${error.message}`, this.#position, { cause: error })
     }
@@ -180,6 +184,7 @@ export class BlockAssembler {
       weight: 0,
       longWeight: 0,
     }
+    this.#mayLackBeginning = false
     this.#nextIndex()
   }
 
@@ -214,11 +219,14 @@ export class BlockAssembler {
    * be wrong if some were missing.
    */
   #handOnBlockOne(): void {
-    const { ended, hasPartWithoutEnd } = this.#blockOne
+    const { ended, isPartCut } = this.#blockOne
     if (ended?.block.isStored === false) {
       const { block, hashes } = ended
-      if (hasPartWithoutEnd) {
-        this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,')
+      if (isPartCut) {
+        this.#markIncomplete(
+          block,
+          'the beginning or the end of a part of block 1, genesis or the block itself,',
+        )
       }
       if (block.isIncomplete) this.counts.incompleteBlocks++
       else if (this.#hasOtherPartStored(hashes)) this.counts.storedBlocks++
@@ -249,7 +257,7 @@ export class BlockAssembler {
     // stored one.
     if (stored === null) return hashes.length < 2
     if (stored.every((hash) => hashes.includes(hash))) return false
-    if (this.#stored.mayMiss(1n, 1n)) return true
+    if (this.#mayMiss(1n, 1n)) return true
     throw new GapError(
       'block 1 has two parts, genesis and the block itself: the store contains one of them and this input has only ' +
         'the other. Ingest the files with both parts in one call, or keep the stored one with --allow-gap',
@@ -267,7 +275,7 @@ export class BlockAssembler {
   #isBlockStored(height: bigint): boolean {
     // In an empty store, the next block is the first one that has begun.
     const from = this.#stored.height === null ? this.#firstBegun! : this.#stored.height + 1n
-    if (height > from && !this.#stored.mayMiss(from, height - 1n)) {
+    if (height > from && !this.#mayMiss(from, height - 1n)) {
       throw new GapError(
         `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
           'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
@@ -285,6 +293,7 @@ export class BlockAssembler {
     if (open === null) {
       if (this.#firstBegun === null) this.counts.beforeFirstBlock++
       else this.counts.outsideBlocks++
+      if (this.#mayLackBeginning && hasIdOf(this.#envelope, '1-')) this.#blockOne.partHasNoBeginning()
       return null
     }
     // Positions in the second part of block 1 count from the last event of the first part, even if that is stored.
@@ -311,12 +320,16 @@ export class BlockAssembler {
     this.#markIncomplete(block, `${missing} of block ${block.height}`)
   }
 
+  #mayMiss(from: bigint, to: bigint): boolean {
+    return this.#options.mayMiss({ from, to })
+  }
+
   /** @throws {GapError} unless the block may be incomplete. */
   #markIncomplete(block: OpenBlock, missing: string): void {
     const { isStored, height } = block
     if (isStored) return
     // A block recorded as incomplete may arrive incomplete again.
-    if (!this.#stored.isIncomplete(height) && !this.#stored.mayMiss(height, height)) {
+    if (!this.#stored.isIncomplete(height) && !this.#mayMiss(height, height)) {
       throw new GapError(
         `${missing} missing: the whole of block ${height} is needed. Ingest files that contain the complete block, let the ` +
           'core send it again, or keep the incomplete one with --allow-gap',

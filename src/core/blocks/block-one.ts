@@ -15,15 +15,18 @@ export class BlockOne {
   #ended: EndedParts | null = null
   /** Hashes of parts that have begun but not ended. */
   readonly #withoutEnd = new Set<string>()
+  #isPartWithoutBeginning = false
 
   /** The parts that have ended; null if none has, or a later block has begun. */
   get ended(): EndedParts | null {
     return this.#ended
   }
 
-  /** Whether a part has begun but its end is missing. */
-  get hasPartWithoutEnd(): boolean {
-    return this.#withoutEnd.size > 0
+  /** Whether a part is there of which the beginning or the end is missing. */
+  get isPartCut(): boolean {
+    if (this.#withoutEnd.size > 0) return true
+    // If both are there, it has come again.
+    return this.#isPartWithoutBeginning && (this.#ended?.hashes.length ?? 0) < 2
   }
 
   /**
@@ -49,6 +52,11 @@ export class BlockOne {
       `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it may begin at most twice, as genesis and as the block itself`,
       position,
     )
+  }
+
+  /** Must be called if there are events of a part whose beginning cannot be read. */
+  partHasNoBeginning(): void {
+    this.#isPartWithoutBeginning = true
   }
 
   /** Must be called if a part has begun, and something else begins before its end. */
@@ -82,5 +90,6 @@ export class BlockOne {
   clear(): void {
     this.#ended = null
     this.#withoutEnd.clear()
+    this.#isPartWithoutBeginning = false
   }
 }

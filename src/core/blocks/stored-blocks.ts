@@ -7,27 +7,18 @@ import {
   startsAt,
 } from '../domain/coverage.ts'
 import { GapList } from '../domain/gap-list.ts'
-import { type HeightRange, holdAll, isWithin } from '../domain/height-ranges.ts'
+import { isWithin } from '../domain/height-ranges.ts'
 import type { OpenBlock } from './open-block.ts'
 
-type MissingBlocks = {
-  /** Whether any block may be missing: gaps are recorded. */
-  allowGap: boolean
-  /** Heights that may be missing in any case: ascending, without overlap. */
-  accepted?: readonly HeightRange[]
-}
-
-/** The blocks of a store, as they are once every block handed on is committed, and which may be missing. */
+/** The blocks of a store, as they are once every block handed on is committed. */
 export class StoredBlocks {
-  readonly #mayBeMissing: MissingBlocks
   readonly #imported: readonly ImportedRange[]
   readonly #gaps: GapList
   /** Null while the store is empty. */
   #ends: CoverageEnds | null
 
   /** @param coverage the store's coverage; null if it is empty */
-  constructor(coverage: Coverage | null, mayBeMissing: MissingBlocks) {
-    this.#mayBeMissing = mayBeMissing
+  constructor(coverage: Coverage | null) {
     this.#imported = coverage?.imported ?? []
     this.#gaps = new GapList(coverage?.gaps ?? [])
     this.#ends = coverage
@@ -67,12 +58,6 @@ export class StoredBlocks {
   /** Whether a block's rows are from an import. */
   isImported(height: bigint): boolean {
     return isWithin(this.#imported, height)
-  }
-
-  /** Whether gaps are allowed, or the operator has accepted a gap of these heights. */
-  mayMiss(from: bigint, to: bigint): boolean {
-    const { allowGap, accepted = [] } = this.#mayBeMissing
-    return allowGap || holdAll(accepted, { from, to })
   }
 
   /**

@@ -55,7 +55,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     coverage: before,
     onBlock: (block) => batches.add(block),
     onLeftOut: leftOutLogger(logger),
-    allowGap: options.allowGap,
+    mayMiss: () => options.allowGap,
     strict: options.strict,
   })
   const sink: RecordSink = (bytes, start, end, position) => assembler.accept(bytes, start, end, position)

@@ -24,7 +24,7 @@ export async function replay(
       records = []
     },
     onLeftOut: () => {},
-    allowGap: true,
+    mayMiss: () => true,
     strict: false,
   })
   const read = { bytesRead: 0, cutOff: [], sequenceBreaks: 0 }

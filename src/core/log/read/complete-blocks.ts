@@ -2,7 +2,13 @@ import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import { isDamage } from '../../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
-import { isReachable, isSameSegment, type LogSegment, type SegmentOffset } from './followed-log.ts'
+import {
+  isReachable,
+  isReadToEnd,
+  isSameSegment,
+  type LogSegment,
+  type SegmentOffset,
+} from './followed-log.ts'
 import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
@@ -74,8 +80,8 @@ export class CompleteBlocks {
    * | either | none | false |
    * | goes on later | another one | turns to that once it has been ahead for long; false until then |
    * | has ended | another one | turns to that |
-   * | goes on later | the same | false |
-   * | has ended | the same | the height is missing there: it is looked for again; false for the other part of block 1 |
+   * | goes on later | the same, with more bytes now | false |
+   * | either | the same, all of it read | the height is missing there: it is looked for again; false for the other part of block 1 |
    */
   async #readMore(height: bigint, isOtherPart: boolean): Promise<boolean> {
     if (this.#reading === null || !this.#reading.mayHave(height)) this.#turnToSegmentOf(height)
@@ -89,7 +95,7 @@ export class CompleteBlocks {
       this.#turnToSegmentOf(height)
       return true
     }
-    if (!reading.isAtEnd || isOtherPart) return false
+    if (isOtherPart || !(reading.isAtEnd || isReadToEnd(segment, reading.offset))) return false
     this.#leaveWithout(segment, height, height)
     return true
   }
@@ -158,6 +164,11 @@ class SegmentBlocks {
   mayHave(height: bigint): boolean {
     const { first, last, kind } = this.segment.log.current(this.segment) ?? this.segment
     return isReachable(this.segment) && first <= height && (kind === 'active' || height <= last)
+  }
+
+  /** Everything before it was read. */
+  get offset(): number {
+    return this.#frames.offset
   }
 
   /** Whether nothing follows what was read, or can be read. */

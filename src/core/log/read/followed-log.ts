@@ -29,6 +29,11 @@ export function isReachable(segment: LogSegment): boolean {
   return segment.log.fault === null && segment.log.current(segment) !== null
 }
 
+/** Whether a segment that is being written was read up to its last whole block, as far as that is known. */
+export function isReadToEnd({ kind, bytes }: LogSegment, offset: number): boolean {
+  return kind === 'active' && offset >= bytes
+}
+
 /** How far a segment was read: everything before an offset, in bytes. */
 export type SegmentOffset = { segment: LogSegment; offset: number }
 
@@ -137,8 +142,11 @@ export class FollowedLog {
 
   /** The file of a segment is not there: looks at the log again, names included. */
   async listAgain({ name }: LogSegment): Promise<void> {
-    await this.#source.listAgain(name)
-    this.refresh()
+    try {
+      await this.#source.listAgain(name)
+    } finally {
+      this.refresh()
+    }
   }
 
   /** Calls back when the log may have changed, as {@link LogSource}. */

@@ -15,6 +15,11 @@ export type LogContents = {
   readonly fault: string | null
 }
 
+/** A log, or a segment of it, cannot be read at the moment: why, and what to do. The message is public: it has no address. */
+export class LogUnreachableError extends Error {
+  override name = 'LogUnreachableError'
+}
+
 /** Where an event log is read from: all that differs between a folder and a URL. */
 export type LogSource = {
   /** What the log is called in messages for the operator. */
@@ -29,7 +34,7 @@ export type LogSource = {
    * @throws {NewerLogError} in a folder, when the head is of a later version. At a URL that is a fault.
    */
   look(): LogContents
-  /** A file that was listed is not there: resolves once the names were read again, all of them in a folder. Throws a LogServerError if a URL does not answer. */
+  /** A file that was listed is not there: resolves once the names were read again, all of them in a folder. Throws a LogUnreachableError if a URL does not answer. */
   listAgain(missing: SegmentFile['name']): Promise<void>
   /** The state of the receiver that writes the log, as last written; null if there is none. */
   receiver(): ReceiverFile | null

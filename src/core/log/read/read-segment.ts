@@ -4,14 +4,10 @@ import { EventStreamError } from '../../records/record-position.ts'
 import { MAX_BLOCK_BYTES } from '../event-check.ts'
 import { PIECE_BYTES, SEGMENT_BYTES, SegmentFrames, type SegmentPiece } from '../segment-frames.ts'
 import type { LogSegment } from './followed-log.ts'
+import { LogUnreachableError } from './log-source.ts'
 
 /** A writer ends a segment before it gets larger than this. */
 const MAX_SEGMENT_BYTES = SEGMENT_BYTES + MAX_BLOCK_BYTES
-
-/** The file of the segment that is being written is shorter than the log's head says. */
-export class ShortSegmentError extends Error {
-  override name = 'ShortSegmentError'
-}
 
 /** The frames of a segment of a log, as far as it is committed. */
 export function framesOf(segment: LogSegment, sink: RecordSink): SegmentFrames {
@@ -32,7 +28,8 @@ class SegmentBytes {
    * Reads the next piece.
    *
    * @throws {EventStreamError} for damage.
-   * @throws {ShortSegmentError}, and what `FollowedLog.read` (followed-log.ts) throws.
+   * @throws {LogUnreachableError} if the file of the segment that is being written is shorter than the log's head says.
+   * @throws what `FollowedLog.read` (followed-log.ts) throws.
    */
   async read(offset: number): Promise<SegmentPiece> {
     const { log } = this.#segment
@@ -55,7 +52,7 @@ class SegmentBytes {
     const length = Math.min(PIECE_BYTES, segment.bytes - offset)
     const bytes = length > 0 ? await segment.log.read(segment, offset, length) : Buffer.alloc(0)
     if (length > 0 && bytes.length === 0 && segment.kind === 'active')
-      throw new ShortSegmentError(`${segment.name} is shorter than head.json says`)
+      throw new LogUnreachableError(`${segment.name} is shorter than head.json says`)
     const isAtEnd = offset + bytes.length >= segment.bytes || bytes.length === 0
     return { bytes, following: !isAtEnd ? 'more' : segment.kind === 'active' ? 'later' : 'nothing' }
   }

@@ -4,10 +4,10 @@ import { ChainError, GapError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
 import { ReportedFault } from '#core/domain/reported-fault'
 import type { LogReader } from '#core/log/read/log-reader'
+import { LogUnreachableError } from '#core/log/read/log-source'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
 import { SeveralChainsError } from '../one-chain.ts'
-import { LogUnreachableError } from './log-blocks.ts'
 
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */
@@ -47,7 +47,10 @@ export class CommitFailure {
       // A reader's fault, of which the cause is known.
       const { cause } = thrown as Error
       const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
-      const isExpected = error instanceof StoreError || error instanceof EventStreamError
+      const isExpected =
+        error instanceof StoreError ||
+        error instanceof EventStreamError ||
+        error instanceof LogUnreachableError
       if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError)) {
         const logged = error instanceof SeveralChainsError ? error.withFolders : undefined
         this.set(`${error.message}${this.#remedyOf(error)}`, { error, logged })
@@ -108,6 +111,5 @@ function isOfBlocks(error: Error | null): boolean {
 }
 
 function isOfStore(error: Error | null): boolean {
-  const isOfLogs = error instanceof LogUnreachableError || error instanceof SeveralChainsError
-  return error instanceof StoreError && !isOfLogs
+  return error instanceof StoreError && !(error instanceof SeveralChainsError)
 }

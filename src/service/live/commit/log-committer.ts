@@ -3,21 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { GapError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
-import { holdAll } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
 import { bytesAfter } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
+import { LogUnreachableError } from '#core/log/read/log-source'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
-import { otherChain, StoreError, StoreLockedError, StoreRefusedError } from '#core/store/errors'
-import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queries/coverage'
-import type { Query } from '#core/store/queries-protocol'
+import { StoreError, StoreLockedError, StoreRefusedError } from '#core/store/errors'
+import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
 import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
 import { CommitFailure } from './commit-failure.ts'
-import { LogBlocks, LogUnreachableError } from './log-blocks.ts'
+import { LogBlocks } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
+import { StoreProgress } from './store-progress.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
 const COMMIT_RETRY_MS = 1_000
@@ -49,11 +49,6 @@ type CommitterListener = {
   onChange(): void
 }
 
-/** A log that is followed by its URL may be of any chain, and nothing says of which it must be. */
-class NoChainError extends StoreError {
-  override name = 'NoChainError'
-}
-
 /**
  * Commits the blocks of event logs to a store, by height: from the block after the store's last one on. It is the store's
  * writer only while it has something to commit or a core is connected: another service, or a command, may write meanwhile.
@@ -74,9 +69,8 @@ export class LogCommitter {
   readonly #listener: CommitterListener
   readonly #failure: CommitFailure
   readonly #wait: LogWait
+  readonly #progress: StoreProgress
   #isWriter = false
-  /** The store's last block, as last seen; null while it has none. */
-  #storedHeight: bigint | null = null
   /** The blocks read last as the writer; `bytesLeft` needs how far that was also later. */
   #blocks: LogBlocks | null = null
 
@@ -87,6 +81,11 @@ export class LogCommitter {
     const { logger, signal } = options
     this.#failure = new CommitFailure({ reader, logger, signal, onChange: () => listener.onChange() })
     this.#wait = new LogWait(reader)
+    this.#progress = new StoreProgress({
+      ...options,
+      logs: reader.logs,
+      onCoverage: (coverage) => listener.onCoverage(coverage),
+    })
   }
 
   /** The fault that keeps it from committing; null without one. */
@@ -103,17 +102,12 @@ export class LogCommitter {
    * Which log is waited for although another one has later blocks, once that lasts; null if none is. Must be called regularly.
    */
   describeWait(): string | null {
-    return this.#wait.describe(this.#nextHeight)
-  }
-
-  /** The block after the store's last one, as last seen; null while it has none. */
-  get #nextHeight(): bigint | null {
-    return this.#storedHeight === null ? null : this.#storedHeight + 1n
+    return this.#wait.describe(this.#progress.next)
   }
 
   /** Bytes of the logs that are not in the store yet. */
   get bytesLeft(): number {
-    return bytesAfter(this.#reader.logs, this.#storedHeight, this.#blocks?.offset ?? null)
+    return bytesAfter(this.#reader.logs, this.#progress.height, this.#blocks?.offset ?? null)
   }
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */
@@ -144,7 +138,8 @@ export class LogCommitter {
     if (error instanceof GapError) await this.#untilClosed(error)
     // Waiting cannot repair the events; another process may have others of the store.
     else if (error instanceof EventStreamError) await this.#followOther(signal)
-    else if (error instanceof StoreError) await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
+    else if (error instanceof StoreError || error instanceof LogUnreachableError)
+      await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
     else throw error
   }
 
@@ -165,50 +160,23 @@ export class LogCommitter {
     } finally {
       await writer?.close()
     }
-    this.#refuseOtherChain(stored)
-    this.#noteStored(stored)
-  }
-
-  /**
-   * Refuses to add blocks of these logs to a store of other ones, whose coverage this is (null: it is empty).
-   *
-   * @throws {StoreError} for another chain than the required one, and if nothing says of which chain the logs must be.
-   */
-  #refuseOtherChain(stored: Coverage | null): void {
-    const { chain, store } = this.#options
-    if (stored !== null && chain !== null && stored.chainId !== chain)
-      throw otherChain(store.name, chain, stored.chainId)
-    if (stored !== null || chain !== null) return
-    // The server at the URL may name any chain.
-    const number = this.#reader.logs.findIndex(({ folder }) => folder === null) + 1
-    if (number > 0)
-      throw new NoChainError(
-        `log ${number} is followed by its URL, and the store is empty: name its chain with --chain`,
-      )
-  }
-
-  /** The store has these blocks; null: none. */
-  #noteStored(stored: Coverage | null): void {
-    if (stored === null) return
-    this.#storedHeight = stored.height
-    this.#listener.onCoverage(stored)
+    this.#progress.take(stored)
   }
 
   /** Waits until a log has a block for the store, or the signal is aborted. Other processes may write to it meanwhile. */
   async #untilBlock(): Promise<void> {
-    const { signal, store } = this.#options
+    const { signal } = this.#options
     while (!signal.aborted) {
-      const next = this.#nextHeight ?? this.#reader.segments.lowest()
+      const next = this.#progress.next ?? this.#reader.segments.lowest()
       if (
         next !== null &&
         (this.#reader.segments.find(next) !== null || this.#reader.gaps.refreshAndFind(next) !== null)
       )
         return
       await this.#reader.untilChange(signal)
-      const stored = signal.aborted ? null : await readStore(store, readCoverage).catch(() => null)
+      const stored = signal.aborted ? null : await this.#progress.look()
       if (stored === null) continue
-      this.#refuseOtherChain(stored)
-      this.#noteStored(stored)
+      this.#progress.take(stored)
       this.#failure.otherHasWritten(stored)
     }
   }
@@ -248,9 +216,9 @@ export class LogCommitter {
     while (!signal.aborted) {
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
-      const stored = await readStore(this.#options.store, readCoverage).catch(() => null)
+      const stored = await this.#progress.look()
       if (stored === null || signal.aborted) continue
-      this.#noteStored(stored)
+      this.#progress.note(stored)
       this.#failure.otherHasWritten(stored)
     }
   }
@@ -261,12 +229,11 @@ export class LogCommitter {
   async #commit(writer: Writer): Promise<void> {
     const { signal, store } = this.#options
     const batches = new BatchWriter(writer, (coverage) => {
-      this.#noteStored(coverage)
+      this.#progress.note(coverage)
       this.#listener.onCommit(coverage)
     })
     const stored = await writer.coverage()
-    this.#refuseOtherChain(stored)
-    this.#noteStored(stored)
+    this.#progress.take(stored)
     const accepted = await readStore(store, readAcceptedGaps)
     const blocks = new LogBlocks(
       this.#reader,
@@ -307,23 +274,16 @@ export class LogCommitter {
    * Waits until a gap is closed: by an operator who has ingested a part of the missing blocks, or accepted them, or by a core
    * that has sent them again; or until the signal is aborted.
    */
-  async #untilClosed({ from, to }: GapError): Promise<void> {
-    const { signal, store } = this.#options
-    // A store may have a part of the first block that is missing.
-    const stored = this.#storedHeight ?? -1n
-    function* isAnswered(): Query<boolean> {
-      const head = yield* readStoreHead()
-      const height = BigInt(head?.height ?? -1n)
-      if (height >= from && height > stored) return true
-      return holdAll(yield* readAcceptedGaps(), { from, to })
-    }
+  async #untilClosed(gap: GapError): Promise<void> {
+    const { signal } = this.#options
+    const { segments } = this.#reader
     let lookedAt = performance.now()
-    while (!signal.aborted && this.#reader.segments.find(from, { wantsWhole: true }) === null) {
+    while (!signal.aborted && segments.find(gap.from, { wantsWhole: true }) === null) {
       await this.#reader.untilChange(signal)
       if (performance.now() - lookedAt < COMMIT_RETRY_MS) continue
       lookedAt = performance.now()
-      if (await readStore(store, isAnswered).catch(() => false)) {
-        this.#reader.segments.tryAgain()
+      if (await this.#progress.isAnswered(gap)) {
+        segments.tryAgain()
         return
       }
     }

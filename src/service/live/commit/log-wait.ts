@@ -15,8 +15,8 @@ export class LogWait {
   }
 
   /**
-   * Why the next block is waited for: for which log, once that lasts, or because of damage; null if for nothing. It lasts from the first call that finds the
-   * block missing on, so this must be called regularly.
+   * Why the next block is waited for: because of damage, or for which log, once that lasts; null if for nothing. It lasts from the
+   * first call on that finds the block missing, so this must be called regularly.
    *
    * @param next the block after the store's last one; null if it has none
    */

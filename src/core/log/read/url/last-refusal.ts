@@ -1,4 +1,5 @@
-import { type LogServer, LogServerError } from './log-server.ts'
+import { LogUnreachableError } from '../log-source.ts'
+import type { LogServer } from './log-server.ts'
 
 /** A request for bytes of a file that was refused, and why. */
 export type Refusal = { name: string; offset: number; length: number; fault: string }
@@ -37,7 +38,7 @@ export class LastRefusal {
       await this.#server.readRange(refused.name, refused)
       this.#refused = null
     } catch (error) {
-      if (error instanceof LogServerError) this.#refused = { ...refused, fault: error.message }
+      if (error instanceof LogUnreachableError) this.#refused = { ...refused, fault: error.message }
       else if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       else if (!isListed(refused.name)) this.#refused = null
     }

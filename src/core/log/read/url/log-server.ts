@@ -1,12 +1,8 @@
 import { printable } from '../../../domain/printable.ts'
+import { LogUnreachableError } from '../log-source.ts'
 
 /** An answer must be there, whole, within this time, in milliseconds. */
 const ANSWER_MS = 10_000
-
-/** Why a log cannot be read by its URL, and what to do. The message is public: it has no address. */
-export class LogServerError extends Error {
-  override name = 'LogServerError'
-}
 
 /** What to do if an answer is none that Lyra's files can give. */
 const WRONG_PLACE = 'check that --follow names the folder of an event log'
@@ -32,7 +28,7 @@ export class LogServer {
   /**
    * The text of a small file; null if there is none.
    *
-   * @throws {LogServerError} for any other answer, and for a text that is larger than allowed.
+   * @throws {LogUnreachableError} for any other answer, and for a text that is larger than allowed.
    */
   readText(name: string, mostBytes: number): Promise<string | null> {
     return this.#get(name, {}, async (response) => {
@@ -40,7 +36,7 @@ export class LogServer {
       if (response.status !== 200) throw refusal(name, response)
       const bytes = await readBody(response, mostBytes + 1)
       if (bytes.length > mostBytes)
-        throw new LogServerError(`${name} is larger than ${mostBytes / 1024} KiB: ${WRONG_PLACE}`)
+        throw new LogUnreachableError(`${name} is larger than ${mostBytes / 1024} KiB: ${WRONG_PLACE}`)
       return bytes.toString('utf8')
     })
   }
@@ -49,7 +45,7 @@ export class LogServer {
    * Bytes of a file, exactly those.
    *
    * @throws an error with the code ENOENT if there is no such file.
-   * @throws {LogServerError} for any other answer.
+   * @throws {LogUnreachableError} for any other answer.
    */
   readRange(name: string, { offset, length }: Range): Promise<Buffer> {
     const last = offset + length - 1
@@ -57,18 +53,20 @@ export class LogServer {
       const { status, headers } = response
       if (status === 404) throw Object.assign(new Error(`${name} is not there`), { code: 'ENOENT' })
       if (status === 200 && offset > 0)
-        throw new LogServerError(`${name} is sent from its beginning: the web server must give byte ranges`)
+        throw new LogUnreachableError(
+          `${name} is sent from its beginning: the web server must give byte ranges`,
+        )
       if (status !== 200 && status !== 206) throw refusal(name, response)
       if (headers.get('content-type')?.startsWith('text/html'))
-        throw new LogServerError(`a page is sent instead of ${name}: ${PROXIES}`)
+        throw new LogUnreachableError(`a page is sent instead of ${name}: ${PROXIES}`)
       const range = headers.get('content-range')
       if (status === 206 && range?.replace(/\/(\d+|\*)$/, '') !== `bytes ${offset}-${last}`)
-        throw new LogServerError(`${name}: other bytes than asked for were sent: ${PROXIES}`)
+        throw new LogUnreachableError(`${name}: other bytes than asked for were sent: ${PROXIES}`)
       // Of a whole file more may follow.
       const bytes = await readBody(response, status === 206 ? length + 1 : length)
       if (bytes.length === length) return bytes
       const isMore = bytes.length > length ? 'more' : 'fewer'
-      throw new LogServerError(`${name}: ${isMore} bytes than asked for were sent: ${PROXIES}`)
+      throw new LogUnreachableError(`${name}: ${isMore} bytes than asked for were sent: ${PROXIES}`)
     })
   }
 
@@ -87,7 +85,7 @@ export class LogServer {
       })
       const encoding = response.headers.get('content-encoding') ?? 'identity'
       if (encoding !== 'identity')
-        throw new LogServerError(
+        throw new LogUnreachableError(
           `${name} is sent encoded (${printable(encoding.slice(0, 40))}): turn that off for the log`,
         )
       return await take(response)
@@ -112,22 +110,22 @@ async function readBody(response: Response, mostBytes: number): Promise<Buffer> 
   return Buffer.concat(chunks).subarray(0, mostBytes)
 }
 
-function refusal(name: string, { status }: Response): LogServerError {
+function refusal(name: string, { status }: Response): LogUnreachableError {
   const because = `${name} is answered with ${status}`
   if (status >= 300 && status < 400)
-    return new LogServerError(`${because}, a redirect: follow the address to which it leads`)
+    return new LogUnreachableError(`${because}, a redirect: follow the address to which it leads`)
   if (status === 401 || status === 403)
-    return new LogServerError(
+    return new LogUnreachableError(
       `${because}: let the web server read the log (--event-log-mode 640), and answer this machine`,
     )
   if (status === 416)
-    return new LogServerError(`${because}: the file is shorter than its log says: ${PROXIES}`)
-  return new LogServerError(`${because}: ${PROXIES}`)
+    return new LogUnreachableError(`${because}: the file is shorter than its log says: ${PROXIES}`)
+  return new LogUnreachableError(`${because}: ${PROXIES}`)
 }
 
-function unreachable(name: string, error: Error): LogServerError {
+function unreachable(name: string, error: Error): LogUnreachableError {
   if (error.name === 'TimeoutError') {
-    return new LogServerError(`${name} has not arrived within ${ANSWER_MS / 1_000} s: ${PROXIES}`, {
+    return new LogUnreachableError(`${name} has not arrived within ${ANSWER_MS / 1_000} s: ${PROXIES}`, {
       cause: error,
     })
   }
@@ -135,5 +133,7 @@ function unreachable(name: string, error: Error): LogServerError {
   const remedy = /CERT|SIGNATURE|TLS|SSL/.test(code ?? '')
     ? 'give the web server a certificate that this machine trusts, or name its authority in NODE_EXTRA_CA_CERTS'
     : 'check that the web server runs, and its address'
-  return new LogServerError(`${name} cannot be fetched (${code ?? message}): ${remedy}`, { cause: error })
+  return new LogUnreachableError(`${name} cannot be fetched (${code ?? message}): ${remedy}`, {
+    cause: error,
+  })
 }

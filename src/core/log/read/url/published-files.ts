@@ -7,8 +7,8 @@ import {
   type WrittenState,
 } from '../../files/receiver-file.ts'
 import { segmentName, segmentsIn } from '../../files/segment-name.ts'
-import type { SegmentFile } from '../log-source.ts'
-import { type LogServer, LogServerError } from './log-server.ts'
+import { LogUnreachableError, type SegmentFile } from '../log-source.ts'
+import type { LogServer } from './log-server.ts'
 
 /** Sizes of texts at most, in bytes. */
 const MAX_HEAD_BYTES = 4 * 1024
@@ -26,18 +26,20 @@ export type PublishedReceiver = { text: string; file: ReceiverFile }
  *
  * @param log names the log in errors
  *
- * @throws {LogServerError}
+ * @throws {LogUnreachableError}
  */
 export async function readPublishedHead(server: LogServer, log: string): Promise<PublishedHead> {
   const text = await server.readText(HEAD_NAME, MAX_HEAD_BYTES)
   if (text === null)
-    throw new LogServerError(`there is no ${HEAD_NAME}: check that --follow names the folder of an event log`)
+    throw new LogUnreachableError(
+      `there is no ${HEAD_NAME}: check that --follow names the folder of an event log`,
+    )
   try {
     const head = parseHead(text, log)
     if (head !== null) return { text, head }
   } catch (error) {
     if (!(error instanceof NewerLogError)) throw error
-    throw new LogServerError('its head is of a later version: install the Lyra that writes it', {
+    throw new LogUnreachableError('its head is of a later version: install the Lyra that writes it', {
       cause: error,
     })
   }
@@ -47,12 +49,12 @@ export async function readPublishedHead(server: LogServer, log: string): Promise
 /**
  * Reads which segments of a log are sealed, by number.
  *
- * @throws {LogServerError}
+ * @throws {LogUnreachableError}
  */
 export async function readPublishedIndex(server: LogServer): Promise<SegmentFile[]> {
   const text = await server.readText(INDEX_NAME, MAX_INDEX_BYTES)
   if (text === null)
-    throw new LogServerError(
+    throw new LogUnreachableError(
       `there is no ${INDEX_NAME}: restart the log's receiver with this version of Lyra`,
     )
   const sizes = parseIndex(text)
@@ -66,7 +68,7 @@ export async function readPublishedIndex(server: LogServer): Promise<SegmentFile
 /**
  * Reads the state of a log's receiver; that from before if there is no other one, or it is just being written.
  *
- * @throws {LogServerError}
+ * @throws {LogUnreachableError}
  */
 export async function readPublishedReceiver(
   server: LogServer,
@@ -94,8 +96,8 @@ function byOwnClock({ clock, ...state }: WrittenState): ReceiverFile {
   }
 }
 
-function notOfLyra(name: string): LogServerError {
-  return new LogServerError(
+function notOfLyra(name: string): LogUnreachableError {
+  return new LogUnreachableError(
     `${name} is none of an event log: check that --follow names the folder of one, and what the web server sends`,
   )
 }

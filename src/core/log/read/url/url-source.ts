@@ -3,9 +3,9 @@ import { greatestOrNull } from '../../../domain/integers.ts'
 import type { LogHead } from '../../files/log-head.ts'
 import type { ReceiverFile } from '../../files/receiver-file.ts'
 import { segmentName } from '../../files/segment-name.ts'
-import type { LogContents, LogSource, SegmentFile } from '../log-source.ts'
+import { type LogContents, type LogSource, LogUnreachableError, type SegmentFile } from '../log-source.ts'
 import { LastRefusal, type Refusal } from './last-refusal.ts'
-import { LogServer, LogServerError } from './log-server.ts'
+import { LogServer } from './log-server.ts'
 import { parseLogUrl } from './log-url.ts'
 import {
   type PublishedReceiver,
@@ -46,7 +46,7 @@ export class UrlSource implements LogSource {
   /** The greatest block that was seen, in the segment that was written to then. */
   #furthest: { number: number; height: bigint } | null = null
   /** Until the log has been looked at; null between two looks. */
-  #looking: Promise<void> | null = null
+  #looking: Promise<string | null> | null = null
 
   /** @param url as {@link parseLogUrl} accepts it */
   constructor(url: string) {
@@ -68,14 +68,15 @@ export class UrlSource implements LogSource {
     return this.#receiver?.file ?? null
   }
 
-  /** @throws {LogServerError} if the file is still listed, but not there. */
+  /** @throws {LogUnreachableError} if the server does not answer, or the file is still listed, but not there. */
   async listAgain(missing: string): Promise<void> {
     // A segment has its last name a moment before the index and the head say so.
     for (const waitMs of [0, LOOK_MS]) {
       await sleep(waitMs, undefined, { signal: this.#stopped.signal })
       await this.#looking
       this.#index = null
-      await this.#look()
+      const fault = await this.#look()
+      if (fault !== null) throw new LogUnreachableError(fault)
       if (!this.#isListed(missing)) return
     }
     const fault = `${missing} is in the index, but not there: check what the web server publishes`
@@ -88,7 +89,7 @@ export class UrlSource implements LogSource {
       this.#lastRefusal.given(name, offset)
       return bytes
     } catch (error) {
-      if (!(error instanceof LogServerError)) throw error
+      if (!(error instanceof LogUnreachableError)) throw error
       throw this.#refuse({ name, offset, length, fault: error.message })
     }
   }
@@ -107,12 +108,16 @@ export class UrlSource implements LogSource {
     }
   }
 
-  /** Looks at the log, once at a time. Faults are in the contents. */
-  #look(): Promise<void> {
+  /** Looks at the log, once at a time. Returns why that has failed, which is a fault of the contents; otherwise null. */
+  #look(): Promise<string | null> {
     this.#looking ??= this.#readAll()
-      .catch((error: Error) => {
-        if (!this.#stopped.signal.aborted) this.#change({ ...this.#contents, fault: error.message })
-      })
+      .then(
+        () => null,
+        ({ message }: Error) => {
+          if (!this.#stopped.signal.aborted) this.#change({ ...this.#contents, fault: message })
+          return message
+        },
+      )
       .finally(() => {
         this.#looking = null
       })
@@ -148,7 +153,7 @@ export class UrlSource implements LogSource {
       this.#receiver = await readPublishedReceiver(this.#server, this.#receiver)
       return null
     } catch (error) {
-      if (error instanceof LogServerError) return error.message
+      if (error instanceof LogUnreachableError) return error.message
       throw error
     }
   }
@@ -171,10 +176,10 @@ export class UrlSource implements LogSource {
   }
 
   /** Bytes were refused: notes why, and returns the error to throw. */
-  #refuse(refusal: Refusal): LogServerError {
+  #refuse(refusal: Refusal): LogUnreachableError {
     this.#lastRefusal.set(refusal)
     if (refusal.fault !== this.#contents.fault) this.#change({ ...this.#contents, fault: refusal.fault })
-    return new LogServerError(refusal.fault)
+    return new LogUnreachableError(refusal.fault)
   }
 
   #change(contents: LogContents): void {

@@ -1,0 +1,88 @@
+// How far the store of a committer is, whichever process writes to it.
+import type { GapError } from '#core/blocks/block'
+import type { Coverage } from '#core/domain/coverage'
+import { holdAll } from '#core/domain/height-ranges'
+import type { FollowedLog } from '#core/log/read/followed-log'
+import { otherChain, StoreError } from '#core/store/errors'
+import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queries/coverage'
+import type { Query } from '#core/store/queries-protocol'
+import { readStore } from '#core/store/read-store'
+import type { Store } from '#core/store/store'
+
+/** A log that is followed by its URL may be of any chain, and nothing says of which it must be. */
+class NoChainError extends StoreError {
+  override name = 'NoChainError'
+}
+
+type StoreProgressOptions = {
+  store: Store
+  logs: readonly FollowedLog[]
+  /** The required chain of events; null: that of the store, or of an empty store's logs. */
+  chain: string | null
+  /** The store has these blocks. */
+  onCoverage: (coverage: Coverage) => void
+}
+
+/** What the store has, as last seen; and that it is a store of the logs' chain. */
+export class StoreProgress {
+  readonly #options: StoreProgressOptions
+  #height: bigint | null = null
+
+  constructor(options: StoreProgressOptions) {
+    this.#options = options
+  }
+
+  /** The store's last block; null while it has none. */
+  get height(): bigint | null {
+    return this.#height
+  }
+
+  /** The block after it; null while it has none. */
+  get next(): bigint | null {
+    return this.#height === null ? null : this.#height + 1n
+  }
+
+  /** The store has these blocks. */
+  note(stored: Coverage): void {
+    this.#height = stored.height
+    this.#options.onCoverage(stored)
+  }
+
+  /**
+   * The store has these blocks, and is to have those of the logs; null: it is empty.
+   *
+   * @throws {StoreError} for another chain than the required one, and if nothing says of which chain the logs must be.
+   */
+  take(stored: Coverage | null): void {
+    const { chain, store, logs } = this.#options
+    if (stored !== null) {
+      if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
+      this.note(stored)
+      return
+    }
+    // The server at the URL may name any chain.
+    const number = chain === null ? logs.findIndex(({ folder }) => folder === null) + 1 : 0
+    if (number > 0)
+      throw new NoChainError(
+        `log ${number} is followed by its URL, and the store is empty: name its chain with --chain`,
+      )
+  }
+
+  /** What the store has now; null if it is empty, or cannot be read at the moment. */
+  look(): Promise<Coverage | null> {
+    return readStore(this.#options.store, readCoverage).catch(() => null)
+  }
+
+  /** Whether the store is beyond the beginning of a gap, or an operator has accepted it. */
+  isAnswered({ from, to }: GapError): Promise<boolean> {
+    // The store may have a part of the first block that is missing.
+    const seen = this.#height ?? -1n
+    function* readAnswer(): Query<boolean> {
+      const head = yield* readStoreHead()
+      const height = BigInt(head?.height ?? -1n)
+      if (height >= from && height > seen) return true
+      return holdAll(yield* readAcceptedGaps(), { from, to })
+    }
+    return readStore(this.#options.store, readAnswer).catch(() => false)
+  }
+}
