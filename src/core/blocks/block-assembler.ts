@@ -46,6 +46,8 @@ export type AssemblerCounts = {
 export type AssemblerOptions = {
   /** The store's coverage; null if it is empty. */
   coverage: Coverage | null
+  /** The block with which an empty store must begin; null or absent: the lowest one that begins. */
+  first?: bigint | null
   /** Called with each whole block, which the assembler's `coverage` then includes. */
   onBlock: (block: Block) => void
   /** Called with each event that is left out. */
@@ -86,12 +88,13 @@ export class BlockAssembler {
   #position: RecordPosition = { source: '', record: 0, offset: 0 }
   /** Whether an event could not be read since the last block ended: it may have begun one. */
   #mayLackBeginning = false
-  /** The lowest height that has begun; an empty store begins there. */
-  #firstBegun: bigint | null = null
+  /** The lowest height that has begun, or must begin; an empty store begins there. */
+  #firstBegun: bigint | null
 
   constructor(options: AssemblerOptions) {
     const { coverage } = options
     this.#options = options
+    this.#firstBegun = options.first ?? null
     this.#stored = new StoredBlocks(coverage)
     this.#guard = new EventGuard(coverage?.chainId ?? null)
   }

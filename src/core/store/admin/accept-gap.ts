@@ -1,4 +1,5 @@
 import { withOpen } from '../../concurrency/with-open.ts'
+import type { Coverage } from '../../domain/coverage.ts'
 import { describeRanges, type HeightRange, without } from '../../domain/height-ranges.ts'
 import { StoreError } from '../errors.ts'
 import { readAcceptedGaps, readCoverage } from '../queries/coverage.ts'
@@ -10,20 +11,16 @@ import type { StoreAdmin } from '../store.ts'
 export const MAX_NAMED = 3
 
 /**
- * Records that a store may continue without these blocks. Live ingestion then skips them if they are missing, and records
+ * Records that a store may continue, or begin, without these blocks. Live ingestion then skips them if they are missing, and records
  * the gap, which can be filled later as any other.
  *
  * @returns the missing blocks before them that nobody has accepted, which ingestion must get before it arrives there
  *
- * @throws {StoreError} if the store is empty, or contains one of the blocks.
+ * @throws {StoreError} if the store contains one of the blocks.
  */
 export async function acceptGap(store: StoreAdmin, accepted: HeightRange): Promise<HeightRange[]> {
   const coverage = await readStore(store, readCoverage)
-  if (coverage === null)
-    throw new StoreError(`${store.name}: the store is empty; it begins with the first block that comes`)
-  const { first, height, gaps } = coverage
-  const outside = [{ from: 0n, to: first - 1n }, ...gaps, { from: height + 1n, to: accepted.to }]
-  const stored = without([accepted], outside)
+  const stored = coverage === null ? [] : without([accepted], missingIn(coverage, accepted.to))
   if (stored.length > 0) {
     throw new StoreError(
       `${store.name}: contains ${describeRanges(stored, MAX_NAMED)}; name only blocks that are missing, see lyra status`,
@@ -36,6 +33,14 @@ export async function acceptGap(store: StoreAdmin, accepted: HeightRange): Promi
       return 1
     }),
   )
-  const before = { from: height + 1n, to: accepted.from - 1n }
+  if (coverage === null) return []
+  const before = { from: coverage.height + 1n, to: accepted.from - 1n }
   return before.from > before.to ? [] : without([before], await readStore(store, readAcceptedGaps))
 }
+
+/** The heights up to another one that a store does not have whole. */
+const missingIn = ({ first, height, gaps }: Coverage, to: bigint): HeightRange[] => [
+  { from: 0n, to: first - 1n },
+  ...gaps,
+  { from: height + 1n, to },
+]

@@ -4,7 +4,7 @@ import type { Coverage } from '#core/domain/coverage'
 import type { SegmentChoice } from '#core/log/read/segment-choice'
 import type { RecordPosition } from '#core/records/record-position'
 
-type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage'> & {
+type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first'> & {
   /** Which heights the logs have. */
   segments: SegmentChoice
   /** The store's coverage; null while it is empty. */
@@ -98,6 +98,8 @@ export class NeededBlocks {
   }
 
   #assemblerAfter(coverage: Coverage | null): BlockAssembler {
-    return new BlockAssembler({ ...this.#options, coverage })
+    // A first block that cannot be read is missing, too.
+    const first = coverage === null ? this.#options.segments.lowest() : null
+    return new BlockAssembler({ ...this.#options, coverage, first })
   }
 }
