@@ -187,6 +187,29 @@ test('Of a log whose files cannot be read, blocks are taken from another one tha
   }
 })
 
+test('Of logs whose files cannot be read the fault is named, and they are read once they can be', async (t) => {
+  const folders = [temporaryFolder(t), temporaryFolder(t)]
+  const events = Array.from({ length: 20 }, (_, index) => eventsOfBlock(index + 1)).flat()
+  for (const folder of folders) writeLog(folder, { '0000000001-1-20.bevt': events })
+  let isReadable = false
+  const read = async (path: string, offset: number, length: number) => {
+    if (!isReadable) throw Object.assign(new Error('it cannot be read'), { code: 'EIO' })
+    return NODE_DISK.read(path, offset, length)
+  }
+  const reader = new LogReader(
+    folders.map((folder) => new FollowedLog(new FolderSource(folder, { ...NODE_DISK, read }))),
+  )
+  t.after(() => reader.close())
+  const heights: number[] = []
+  const blocks = blocksFor(reader, null, heights, [])
+  for (let piece = 0; await blocks.readPiece(); piece++)
+    assert.ok(piece < 20, 'they are read again and again')
+  assert.match(blocks.fault!.message, /EIO/)
+  isReadable = true
+  while (await blocks.readPiece());
+  assert.deepEqual([heights.length, blocks.fault], [20, null])
+})
+
 /** A log of sealed segments, each with the events of its blocks. */
 function writeLog(folder: string, segments: Record<string, readonly Buffer[]>): void {
   const head = { version: 1, chain: CHAIN, number: 9, first: null, last: null, bytes: 0, time: null }
@@ -249,6 +272,28 @@ test('Where gaps are allowed, a block is taken whole from another segment rather
   const blocks = blocksFor(alone, null, heights, [], true)
   while (await blocks.readPiece());
   assert.deepEqual([heights.includes(5), heights.length, blocks.coverage!.gaps.length], [false, 19, 1])
+})
+
+test('An accepted gap is passed over although another log has the block, if that cannot be read', async (t) => {
+  const folders = [temporaryFolder(t), temporaryFolder(t)]
+  const events = Array.from({ length: 20 }, (_, index) => eventsOfBlock(index + 1))
+  writeLog(folders[0]!, { '0000000001-1-20.bevt': events.toSpliced(4, 1).flat() })
+  writeLog(folders[1]!, { '0000000001-1-10.bevt': events.slice(0, 10).flat() })
+  const read = async (path: string, offset: number, length: number) => {
+    if (path.startsWith(folders[1]!)) throw Object.assign(new Error('it cannot be read'), { code: 'EIO' })
+    return NODE_DISK.read(path, offset, length)
+  }
+  const reader = new LogReader(
+    folders.map((folder) => new FollowedLog(new FolderSource(folder, { ...NODE_DISK, read }))),
+  )
+  t.after(() => reader.close())
+  const heights: number[] = []
+  for (const accepted of [[], [{ from: 5n, to: 5n }]]) {
+    heights.length = 0
+    const blocks = blocksFor(reader, null, heights, accepted)
+    for (let piece = 0; piece < 20 && (await blocks.readPiece()); piece++);
+  }
+  assert.deepEqual([heights.includes(5), heights.length], [false, 19])
 })
 
 test('A last block whose beginning cannot be read is missing although nothing follows it in the segment that is written', async (t) => {

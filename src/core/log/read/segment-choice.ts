@@ -1,5 +1,5 @@
 import { greatestOrNull, leastOrNull } from '../../domain/integers.ts'
-import { type FollowedLog, isSameSegment, type LogSegment } from './followed-log.ts'
+import { type FollowedLog, isReachable, isSameSegment, type LogSegment } from './followed-log.ts'
 import { SegmentsByHeight } from './segments-by-height.ts'
 import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
 
@@ -83,6 +83,11 @@ export class SegmentChoice {
     const now = performance.now()
     const others = this.#refused.filter((one) => one.untilMs > now && !isSameSegment(one.segment, segment))
     this.#refused = [...others, { segment, untilMs: now + REFUSED_MS }]
+  }
+
+  /** Whether a segment can be read at the moment, as far as is known. */
+  isAvailable(segment: LogSegment): boolean {
+    return isReachable(segment) && !this.#isRefused(segment)
   }
 
   /** The first block of a segment from which all up to a height can be read, as far as is known; the height can be. */

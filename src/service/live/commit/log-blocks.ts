@@ -4,13 +4,7 @@ import { type Block, ChainError, GapError, StrictError } from '#core/blocks/bloc
 import type { Coverage } from '#core/domain/coverage'
 import { type HeightRange, holdAll } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import {
-  isReachable,
-  isReadToEnd,
-  isSameSegment,
-  type LogSegment,
-  type SegmentOffset,
-} from '#core/log/read/followed-log'
+import { isReadToEnd, isSameSegment, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
 import { LogUnreachableError } from '#core/log/read/log-source'
@@ -173,8 +167,9 @@ export class LogBlocks {
 
   /** Whether a block can be read from another segment than this one, which cannot be read at the moment. */
   #isElsewhere(needed: bigint, segment: LogSegment): boolean {
-    const other = this.#reader.segments.find(needed)
-    return other !== null && isReachable(other) && !isSameSegment(other, segment)
+    const { segments } = this.#reader
+    const other = segments.find(needed)
+    return other !== null && segments.isAvailable(other) && !isSameSegment(other, segment)
   }
 
   #sinkOf(segment: LogSegment): RecordSink {
@@ -229,14 +224,14 @@ export class LogBlocks {
     this.#leaveWithout(reading, { from, to: next - 1n })
   }
 
-  /**
-   * Whether blocks that are missing in the segment that is read, or incomplete, may be: not if another one has any of them whole,
-   * which is then read first.
-   */
+  /** Whether blocks that are missing in the segment that is read, or incomplete, may be: not if another one has any of them whole. */
   #mayMiss(missing: HeightRange): boolean {
+    return this.#isAllowed(missing) && !this.#isInOther(this.#cursor.reading!, missing, { wantsWhole: true })
+  }
+
+  #isAllowed(missing: HeightRange): boolean {
     const { allowGap, accepted } = this.#options
-    const isAllowed = allowGap || holdAll(accepted, missing)
-    return isAllowed && !this.#isInOther(this.#cursor.reading!, missing, { wantsWhole: true })
+    return allowGap || holdAll(accepted, missing)
   }
 
   /**
@@ -282,18 +277,21 @@ export class LogBlocks {
 
   /**
    * Notes blocks that a segment turned out not to have, as far as its name promises them. Returns whether another one has any of
-   * them; false for blocks below the one that it was begun for.
+   * them; false for blocks below the one that it was begun for. If they may be missing, one that cannot be read at the moment does
+   * not count.
    */
   #isInOther(
     { segment, begunFor }: SegmentReading,
-    { from, to }: HeightRange,
+    missing: HeightRange,
     { reason = `${segment.name} does not have it with all its events`, ...choice }: MissingOptions,
   ): boolean {
     const { segments } = this.#reader
+    const { from, to } = missing
     segments.noteUnreadable(segment, { from, to, reason })
     if (to < begunFor) return false
     const next = segments.nextAfter(from - 1n, choice)
-    return next !== null && next <= to
+    if (next === null || next > to) return false
+    return !this.#isAllowed(missing) || segments.isAvailable(segments.find(next, choice)!)
   }
 
   /** Passes over everything in a segment from the next block on. */
