@@ -1,7 +1,6 @@
 import { wordsOfName } from '../domain/words.ts'
-import type { RowType } from './columns.ts'
 import type { CursorCodec } from './cursor-codec.ts'
-import { columnOf, type Field, isList, isNodeOf, isStored, namesOf, shownColumns } from './field.ts'
+import { columnOf, type Field } from './field.ts'
 import { type FilteredLists, filteredListsOf } from './filtered-lists.ts'
 import {
   type DescribedFilter,
@@ -13,70 +12,16 @@ import {
 } from './filters.ts'
 import { nodeWriter } from './node-json.ts'
 import type { Key, KeyColumn, Row } from './row.ts'
-import { type Positions, refuseTablesWithoutPosition, selectWithPositions } from './row-positions.ts'
-import { type MarketColumn, marketColumn, type Table } from './table.ts'
+import { type DescribedStorage, type Storage, storageOf } from './storage.ts'
+import type { Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
 
 export type { Filter, FilterName, Selection } from './filters.ts'
 export type { Key, KeyColumn, KeyType, KeyValue, Row } from './row.ts'
 export { compareResourceKeys } from './row.ts'
 
-/** A column of a row, and the way in which its values are read. */
-export type RowColumn = { name: string; type: RowType }
-
-/**
- * Storage of a resource's rows, in SQL for both databases. Most rows are those of one table. What says that more tables take part:
- *
- * | a row | said by | for example |
- * |---|---|---|
- * | has columns of several tables | `from`, a select, whose `Positions` give the latest of their events; `fromInGaps` follows from it | `epochs`: its beginning, and its end |
- * | is there only as long as other rows say so | `condition`, and `shownBy`: the tables it reads, whose writer moves the row's position | `liquidityProviders`: a live provision |
- * | was calculated from several events when it was written | `fromInGaps`, written by hand: only the resource knows which events | `auctions`: the events of an interval |
- * | changes with tables that it does not read itself | `derivedFrom`: their commits are looked at for changes | `marketSummaries`: market data |
- */
-type Storage = {
-  /** The table with the rows (store/schema/tables.ts), or the alias of {@link Storage.from}. */
-  table: string
-  /** A select of the rows, if several tables contain them. */
-  from?: string
-  /**
-   * A select with one row for each event that a row depends on, at the position of that event. Followers read the blocks of
-   * a filled gap this way, because the row's own position may be that of a later event, which they have received.
-   */
-  fromInGaps?: string
-  /** The columns of a row: the key, and those that its fields show. */
-  columns: readonly RowColumn[]
-  /** The tables whose writes change the rows, if it is not the table that contains them. */
-  derivedFrom?: readonly string[]
-  /** The column in which the table's rows name their market; absent if they do not, or several tables contain them. */
-  marketColumn?: MarketColumn
-  /** A condition of every query. */
-  condition?: string
-  /**
-   * The rows are in several series, each in key order, which a filter's column distinguishes. It precedes the key in the
-   * table. A page without that filter merges one page of each.
-   */
-  series?: { filter: FilterName; values: readonly string[] }
-  /** A table with the `first_timestamp` and `last_timestamp` of the rows for each market and value of a column. */
-  span?: { column: string; table: string }
-  /**
-   * Whether a table gives for each range of blocks between which times the rows from these blocks lie
-   * (store/write/point-spans.ts), so that they are not searched in all rows of the selection. Data points have it.
-   */
-  hasBlockSpans?: true
-}
-
 /** Name of a resource in answers, streams, exports and the client. */
 export type ResourceName = string
-
-/** As {@link Storage}, with the table itself, from which columns are derived, with the key and the fields. */
-type DescribedStorage = Omit<Storage, 'table' | 'marketColumn' | 'columns' | 'from'> & {
-  table: Table | string
-  /** The select. {@link Positions} (row-positions.ts) says how it gives the position of a row. */
-  from?: (positions: Positions) => string
-  /** The tables that the condition reads, and whose writer moves the positions of rows that become visible again. */
-  shownBy?: readonly Table[]
-}
 
 /** A resource as described; {@link defineResource} adds the derived parts. */
 type Description = {
@@ -181,39 +126,25 @@ export type Resource = Omit<
  *   another table whose changes do not move the row.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, scope = null, fields, storage, cursor, required = {}, flags = [] } = description
+  const { name, key, scope = null, fields, cursor, required = {}, flags = [] } = description
   const { bodyKey = name, grpcMethod, isOfReference = grpcMethod !== undefined } = description
-  const { table, from, shownBy = [], ...otherStorage } = storage
-  const columns = rowColumns(description)
-  const names = columns.map((column) => column.name)
+  const { table } = description.storage
+  const storage = storageOf(description)
+  const columns = storage.columns.map((column) => column.name)
   const filters = (description.filters ?? []).map(filterOf)
-  if (typeof table !== 'string') {
-    for (const { columns, through } of filters) checkFilter(name, table, columns, through)
-  }
-  const byMarket = typeof table === 'string' ? undefined : marketColumn(table)
-  if (scope !== null && byMarket === undefined) throw new TypeError(`${name}: its table names no market`)
-  const finalRow = finalRowOf(fields, names)
-  const writeNode = nodeWriter(fields, names)
-  const lists = filteredListsOf(fields, names)
-  const tableName = typeof table === 'string' ? table : table.name
-  const select = from === undefined ? {} : selectWithPositions(name, tableName, from)
-  refuseTablesWithoutPosition(name, storage.condition ?? '', [
-    tableName,
-    ...shownBy.map((shown) => shown.name),
-  ])
+  if (typeof table !== 'string') for (const filter of filters) checkFilter(name, table, filter)
+  if (scope !== null && storage.marketColumn === undefined)
+    throw new TypeError(`${name}: its table names no market`)
+  const finalRow = finalRowOf(fields, columns)
+  const lists = filteredListsOf(fields, columns)
+  const writeNode = nodeWriter(fields, columns)
   return {
     ...description,
     bodyKey,
     isOfReference,
     flags,
     cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,
-    storage: {
-      ...otherStorage,
-      ...select,
-      ...(byMarket === undefined ? {} : { marketColumn: byMarket }),
-      table: tableName,
-      columns,
-    },
+    storage,
     scope,
     filters,
     required,
@@ -225,7 +156,7 @@ export function defineResource(description: Description): Resource {
 }
 
 /** @throws {TypeError} for a filter that its tables cannot answer. */
-function checkFilter(name: string, table: Table, columns: readonly string[], through?: Table): void {
+function checkFilter(name: string, table: Table, { columns, through }: Filter): void {
   const missing = columns.find((column) => !(through ?? table).columns.some((one) => one.name === column))
   if (missing !== undefined) throw new TypeError(`${name}: its table has no column ${missing}`)
   const key = table.columns.slice(0, table.keyLength).map((column) => column.name)
@@ -233,45 +164,17 @@ function checkFilter(name: string, table: Table, columns: readonly string[], thr
     throw new TypeError(`${name}: the key of ${through.name} is not that of its table and one more column`)
 }
 
+/** Returns what sets those values of a row to null that are not final yet ({@link Field.finalWith}); null if all always are. */
 function finalRowOf(fields: readonly Field[], columns: readonly string[]): ((row: Row) => Row) | null {
-  const needed = new Map(
-    fields.flatMap((field) =>
-      field.finalWith === undefined
-        ? []
-        : [[columns.indexOf(columnOf(field)), columns.indexOf(field.finalWith)] as const],
-    ),
-  )
-  if (needed.size === 0) return null
-  return (row) => row.map((value, at) => (needed.has(at) && row[needed.get(at)!] === null ? null : value))
-}
-
-/**
- * The columns of a row: the key, then the others in the order of the table, or of the fields if there are several tables.
- */
-function rowColumns({ name, key, fields, storage: { table, from } }: Description): RowColumn[] {
-  const shown = new Map(shownColumns(fields))
-  const own = typeof table === 'string' ? [] : table.columns
-  const types = new Map(own.map((column) => [column.name, column.rowType]))
-  // Expressions and joined columns of a select are read by the form of their field.
-  const isSelected = from !== undefined || typeof table === 'string'
-  for (const [column, form] of isSelected ? shown : []) {
-    if (!types.has(column)) types.set(column, rowTypeOf(form))
+  /** By the index of such a value in a row, the index of the one without which it is not final. */
+  const finalWith = new Map<number, number>()
+  for (const field of fields) {
+    if (field.finalWith === undefined) continue
+    finalWith.set(columns.indexOf(columnOf(field)), columns.indexOf(field.finalWith))
   }
-  const names = new Set(key.map(({ column }) => column))
-  for (const column of types.keys()) if (shown.has(column)) names.add(column)
-  return [...names].map((column) => {
-    const type = types.get(column)
-    if (type === undefined) throw new TypeError(`${name}: its table has no column ${column}`)
-    return { name: column, type }
-  })
-}
-
-/** How the values of a form are read if they are from no single table. */
-function rowTypeOf(form: Field['form']): RowType {
-  if (form === 'integer' || form === 'signed' || form === 'time') return 'int64'
-  if (form === 'marketId' || form === 'partyId') return 'line'
-  if (form === 'boolean' || namesOf(form) !== null) return 'small'
-  return isStored(form) || isList(form) || isNodeOf(form) ? 'json' : 'text'
+  if (finalWith.size === 0) return null
+  const isFinal = (row: Row, at: number) => !finalWith.has(at) || row[finalWith.get(at)!] !== null
+  return (row) => row.map((value, at) => (isFinal(row, at) ? value : null))
 }
 
 /** Whether requests for a list may restrict it to a range of times. */

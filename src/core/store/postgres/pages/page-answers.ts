@@ -1,5 +1,6 @@
 import { fixingFilter } from '../../../model/filters.ts'
-import type { Row, RowColumn } from '../../../model/resource.ts'
+import type { Row } from '../../../model/resource.ts'
+import type { RowColumn } from '../../../model/storage.ts'
 import type { PageQuery } from '../../pages/page.ts'
 import { openColumns } from './page-statements.ts'
 

@@ -1,5 +1,6 @@
 import { fixingFilter } from '../../../model/filters.ts'
-import type { Resource, RowColumn } from '../../../model/resource.ts'
+import type { Resource } from '../../../model/resource.ts'
+import type { RowColumn } from '../../../model/storage.ts'
 import { READ_STATE, STATE_COLUMNS } from '../../changes.ts'
 import type { PageScans, Scan } from '../../pages/scan.ts'
 import { columnNames, existsText, POSTGRES_HINTS, rowsText } from '../../pages/scan-sql.ts'
