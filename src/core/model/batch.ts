@@ -13,7 +13,11 @@ export type PositionedMarketData = EventPosition & { event: MarketDataEvent }
 export type MarketDataSequence = {
   readonly first: EventPosition
   readonly last: PositionedMarketData
-  /** The greatest seq that any of the data names, or a greater one; null if only their figures say it. */
+  /**
+   * An upper bound of the seqs for which the data have estimates, found without decoding their figures; -1 if none has one. If
+   * it exceeds the seq of the last data, the figures of all are decoded to find the greatest (resources/market-data/row.ts).
+   * Null if some of the data have only figures, as imported ones do.
+   */
   readonly highestSeq: bigint | null
   /** All before the last, the latest first. */
   earlier(): Iterable<PositionedMarketData>
@@ -24,7 +28,7 @@ export type MarketDataSequence = {
 /** The changes of complete blocks, to be committed together. */
 export type Batch = {
   blocks: number
-  /** Positions in incomplete blocks that are now complete: stored events after them are replaced, also auctions. */
+  /** Positions in incomplete blocks that are now complete: stored rows from later events of these blocks are replaced. */
   replaced: EventPosition[]
   /** Rows by the name of their table. */
   rows: Map<string, BatchRows>

@@ -29,8 +29,8 @@ export type Column<Value extends Cell = Cell> = {
   type: ColumnType
   rowType: RowType
   merge: MergeRule
-  /** Whether a value, as text and not null, is one that Lyra writes. */
-  isRight: (value: string) => boolean
+  /** Whether a value, as text and not null, is one that Lyra writes; `lyra check` reports others. */
+  isValid: (value: string) => boolean
   /**
    * Maximum number of characters of a text that an event can contain; infinite if nothing limits it, and for other types.
    */
@@ -44,10 +44,10 @@ const columnType =
   <Value extends Cell>(
     type: ColumnType,
     rowType: RowType,
-    isRight: Column['isRight'],
+    isValid: Column['isValid'],
     maxLength = Number.POSITIVE_INFINITY,
   ) =>
-  (merge: MergeRule = 'newer'): Column<Value> => ({ type, rowType, merge, isRight, maxLength })
+  (merge: MergeRule = 'newer'): Column<Value> => ({ type, rowType, merge, isValid, maxLength })
 
 const isAny = () => true
 
@@ -78,6 +78,7 @@ export const marketId = columnType<string>(
   (value) => MARKET_ID.test(value) && isLowerCase(value),
   ID_LENGTH,
 )
+
 /** A party id in lower case, or `network`. */
 export const partyId = columnType<string>(
   'text',
@@ -151,6 +152,7 @@ export const decimal = ({ orEmpty = false } = {}): Column<string> =>
     (value) => (orEmpty && value === '') || DECIMAL.test(value),
     MAX_NUMBER_LENGTH,
   )()
+
 /** A sum of decimal numbers, which may have more digits than each of them. */
 export const sumText = columnType<string>('text', 'line', (value) => DECIMAL.test(value))
 

@@ -85,14 +85,18 @@ type ObjectForm = {
 /** Whether a form is an object that is stored as JSON. */
 export const isStored = (form: Field['form']): form is StoredForm =>
   typeof form === 'object' && 'stored' in form
+
 /** Whether a form is a list of objects that is stored as JSON. */
 export const isList = (form: Field['form']): form is ListForm =>
   typeof form === 'object' && 'elements' in form
+
 /** Whether a form is an object made of columns. */
 export const isObject = (form: Field['form']): form is ObjectForm =>
   typeof form === 'object' && 'object' in form
+
 /** Whether a form is a node of another operation. */
 export const isNodeOf = (form: Field['form']): form is NodeOf => typeof form === 'object' && 'nodeOf' in form
+
 /** The names of an enum, by number; null if the form is not an enum. */
 export const namesOf = (form: Field['form']): readonly string[] | null =>
   typeof form === 'object' && 'names' in form ? form.names : null

@@ -15,7 +15,7 @@ export type Positions = {
   withRowsOf: (table: string, of: string) => string
 }
 
-/** A select, and the same select for gaps. */
+/** `from` and `fromInGaps` of a {@link Storage} (storage.ts). */
 type SelectWithPositions = { from: string; fromInGaps?: string }
 
 /**
@@ -31,10 +31,12 @@ export function selectWithPositions(
   table: string,
   select: (positions: Positions) => string,
 ): SelectWithPositions {
+  /** The tables whose events give a row its position. */
   const moving = new Set<string>()
+  /** These, and those whose rows change only together with theirs. */
   const covered = new Set<string>()
   const cover = (...tables: readonly string[]) => {
-    for (const table of tables) covered.add(table)
+    for (const one of tables) covered.add(one)
   }
   const others: Omit<Positions, 'latest'> = {
     notAfter: (table, of) => {
@@ -50,17 +52,17 @@ export function selectWithPositions(
     ...others,
     latest: (...tables) => {
       cover(...tables)
-      for (const table of tables) moving.add(table)
+      for (const one of tables) moving.add(one)
       return ['height', 'event_index'].map((column) => `${latestOf(tables, column)} as ${column}`).join(', ')
     },
   })
   const positioned = tablesIn(from).flatMap(({ table, alias }) => (covered.has(alias) ? [table] : []))
   refuseTablesWithoutPosition(name, from, moving.size === 0 ? [table, ...positioned] : positioned)
   if (moving.size < 2) return { from }
-  const selects = [...moving].map((table) =>
+  const selects = [...moving].map((one) =>
     select({
       ...others,
-      latest: () => ['height', 'event_index'].map((column) => `${table}.${column} as ${column}`).join(', '),
+      latest: () => ['height', 'event_index'].map((column) => `${one}.${column} as ${column}`).join(', '),
     }),
   )
   return { from, fromInGaps: selects.join('\nunion ') }
@@ -82,15 +84,19 @@ export function refuseTablesWithoutPosition(name: string, sql: string, positione
 
 const positionIn = (table: string) => `${table}.height, ${table}.event_index`
 
-/** A column of the position, from the table with the latest one. */
+/**
+ * A column of the position, from the table with the latest one. For `height` of the tables `a` and `b`:
+ *
+ *   case when (b.height, b.event_index) > (a.height, a.event_index) then b.height else a.height end
+ */
 function latestOf([first, ...others]: readonly string[], column: string): string {
   return others.reduce((latest, table, at) => {
-    const before = [first!, ...others.slice(0, at)]
-    const isLatest = before.map((other) => `(${positionIn(table)}) > (${positionIn(other)})`)
-    const isThere = before.slice(1).map((other) => `${other}.height is null`)
-    const conditions = isLatest.map((text, index) =>
-      index === 0 ? text : `(${isThere[index - 1]} or ${text})`,
-    )
+    const isAfter = (other: string) => `(${positionIn(table)}) > (${positionIn(other)})`
+    const conditions = [
+      isAfter(first!),
+      // Each but the first may have no row.
+      ...others.slice(0, at).map((other) => `(${other}.height is null or ${isAfter(other)})`),
+    ]
     return `case when ${conditions.join(' and ')} then ${table}.${column} else ${latest} end`
   }, `${first}.${column}`)
 }

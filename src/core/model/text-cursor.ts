@@ -1,6 +1,6 @@
 import { MAX_INT32, MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import type { CursorCodec } from './cursor-codec.ts'
-import { fingerprintOf } from './fingerprint.ts'
+import { FINGERPRINT_LENGTH, fingerprintOf } from './fingerprint.ts'
 import type { KeyColumn, KeyType, KeyValue, Row } from './row.ts'
 
 /*
@@ -10,7 +10,6 @@ import type { KeyColumn, KeyType, KeyValue, Row } from './row.ts'
  */
 
 const MAX_CHARACTERS = 2_304
-const FINGERPRINT_CHARACTERS = 8
 
 /** How values of each type are written and parsed. */
 const VALUES: Record<
@@ -56,12 +55,12 @@ export function textCursor(
   scope: 'marketId' | null = null,
 ): CursorCodec {
   const types = key.map(({ type }) => {
-    if (type === 'source') throw new TypeError('cursors of this form hold no source')
+    if (type === 'source') throw new TypeError('a text cursor cannot contain a source')
     return type
   })
   const isScoped = scope !== null
   const head = (id: string | null) => (isScoped ? `${letter}${fingerprintOf(id!)}` : letter)
-  const valuesOf = (text: string) => text.slice(isScoped ? 1 + FINGERPRINT_CHARACTERS : 1).split('_')
+  const valuesOf = (text: string) => text.slice(isScoped ? 1 + FINGERPRINT_LENGTH : 1).split('_')
   const isOne = (text: string) => {
     if (text.length > MAX_CHARACTERS || !text.startsWith(letter)) return false
     const values = valuesOf(text)

@@ -4,9 +4,9 @@ import { type NamedRow, positionOfRow } from '#core/store/walk-table'
 
 /** Faults within a row, in words; empty if there are none. */
 export function faultsOfRow({ columns, faultsOf }: Table, row: NamedRow): string[] {
-  const faults = columns.flatMap(({ name, isRight }) => {
+  const faults = columns.flatMap(({ name, isValid }) => {
     const value = row[name]!
-    return value === null || isRight(value) ? [] : [`${name} is ${JSON.stringify(value)}`]
+    return value === null || isValid(value) ? [] : [`${name} is ${JSON.stringify(value)}`]
   })
   if (row.event_index === '0' && !hasUnknownPosition(row)) faults.push('event_index is "0"')
   return [...faults, ...(faultsOf?.(row) ?? [])]
