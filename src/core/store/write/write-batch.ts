@@ -2,6 +2,7 @@ import type { EventPosition } from '../../domain/event-position.ts'
 import { type Batch, rowsOf } from '../../model/batch.ts'
 import type { BatchRows } from '../../model/batch-rows.ts'
 import { marketColumn, type Table } from '../../model/table.ts'
+import { fundingPaymentTable } from '../../resources/funding-payments/table.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { latestDataRow } from '../../resources/market-data/row.ts'
@@ -26,6 +27,7 @@ const MAX_STEP_ROWS = 10_000
  * @param builder learns which buckets of the writer's series become stale
  */
 export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: SeriesBuilder): Mutation {
+  // Both also read the rows that are deleted next.
   const auctions = yield* changedAuctions(batch)
   const payments = yield* changedPayments(batch)
   yield* deleteReplaced(batch.replaced)
@@ -38,15 +40,18 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: Serie
         yield* writeRows(table, rows, markets)
         break
       case 'daily sums':
+        refuseOthers(table, fundingPaymentTable)
         for (const list of rows.lists(MAX_STEP_ROWS)) {
           payments?.add(list as readonly PaymentRow[])
           yield { table, rows: list }
         }
         break
       case 'series':
+        refuseOthers(table, dataPointTable)
         yield* writePoints(rowsOf(batch, dataPointTable), markets, builder)
         break
       case 'providers':
+        refuseOthers(table, provisionTable)
         // Written below: providers depend on the market data, too.
         break
       default:
@@ -57,6 +62,18 @@ export function* writeBatch(batch: Batch, markets: MarketNumbers, builder: Serie
   yield* writeAuctions(auctions)
   if (payments !== null) yield* writeDailySums(payments)
   yield* writeProviders(rowsOf(batch, provisionTable), batch.marketData)
+}
+
+/**
+ * Each case above but the first is written for one table.
+ *
+ * @throws {TypeError} for another table.
+ */
+function refuseOthers({ name, alsoChanges }: Table, only: Table): void {
+  if (name === only.name) return
+  throw new TypeError(
+    `${name}: only the writes of ${only.name} change ${alsoChanges} (store/write/write-batch.ts)`,
+  )
 }
 
 const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((table) => ({

@@ -94,7 +94,7 @@ function hasListBefore(data: MarketDataSequence, position: EventPosition): boole
   )
 }
 
-/** A provider's figures, with the position of the list since which they have not changed. */
+/** A provider's figures, with the position of the list since which it has had them. */
 type ListedProvider = { figures: LiquidityProviderRow; listPosition: EventPosition }
 
 /** A stored row: its figures with the position of their list, and the row's own position. */
@@ -126,7 +126,18 @@ function storedProvider([partyId, feeShare, sla, listHeight, listIndex, ...posit
 /** The changes by a market's lists: providers with other figures than stored, and parties that are no longer listed. */
 type ProviderChanges = { changed: ListedProvider[]; gone: string[] }
 
-/** Compares the last of a market's newer lists with the stored rows. */
+/**
+ * Compares the last of a market's newer lists with the stored rows. If the list of block 4 is stored, and those of 5 and 6 are
+ * newer, this changes of the fee shares of five parties:
+ *
+ * | party | stored | list of 5 | list of 6 | written |
+ * |---|---|---|---|---|
+ * | A | 0.1, since 4 | 0.1 | 0.1 | nothing |
+ * | B | 0.1, since 4 | 0.2 | 0.2 | 0.2, since 5 |
+ * | C | 0.1, since 4 | 0.2 | 0.1 | 0.1, since 6, as if 5 had been committed alone |
+ * | D | - | - | 0.1 | 0.1, since 6 |
+ * | E | 0.1, since 4 | 0.1 | - | its row is deleted |
+ */
 function changesOfProviders(newer: NewerData, stored: ReadonlyMap<string, StoredProvider>): ProviderChanges {
   const { listed, inAllLists } = listedProviders(newer)
   const changed = new Map(listed)
