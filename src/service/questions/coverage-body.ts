@@ -1,4 +1,4 @@
-import { type Coverage, type GapText, gapText, type ImportedText, importedText } from '#core/domain/coverage'
+import { type GapText, gapText, type ImportedText, importedText } from '#core/domain/coverage'
 import { byFrom, type HeightRange, type InText, inText, without } from '#core/domain/height-ranges'
 import {
   ALL_CONTENTS,
@@ -60,7 +60,7 @@ export function coverageBody(
 
 /** What lies between gaps and imported ranges, from a height on, and before another one if the rest is asked for later. */
 function wholeRanges(
-  { first, height, gaps, imported }: Coverage,
+  { first, height, gaps, imported }: StoreContents['coverage'],
   start: bigint,
   end: bigint | null,
 ): InText<HeightRange>[] {

@@ -22,8 +22,8 @@ import type { StoreVersion } from '../changes.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
 import { FIND_MARKET, textOf } from '../statements.ts'
-import { type PrunedBefore, readPrunedBefore } from './contents/store-contents.ts'
 import { readFilledStore } from './freshness.ts'
+import { type PrunedBefore, readPrunedBefore } from './pruned.ts'
 
 /** The longest range of a request, and the one up to the last block if the request names no start. */
 export const LONGEST_HISTORY = 31n * DAY

@@ -1,9 +1,9 @@
-import type { Coverage } from '../../../domain/coverage.ts'
 import { least, MAX_INT64 } from '../../../domain/integers.ts'
 import type { Row } from '../../../model/resource.ts'
 import type { Query, Statement } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
-import { coverageOf, GAP_COLUMNS, READ_SINCE, READ_STREAM } from '../coverage.ts'
+import { type CoverageWithoutStart, coverageOf, GAP_COLUMNS, READ_SINCE, READ_STREAM } from '../coverage.ts'
+import { type PrunedBefore, readPrunedBefore } from '../pruned.ts'
 import { countResources, type RequestedMarkets, type ResourceCounts } from './resource-counts.ts'
 
 /** The requested part of a store's counts: gaps by height and rows by market, each from a start on. */
@@ -24,18 +24,12 @@ export const ALL_CONTENTS: ContentsQuery = { marketId: null, fromHeight: 0n, aft
 /** Counts and ranges of a store's rows; numbers are text. */
 export type StoreContents = ResourceCounts & {
   /** Only with the requested gaps. */
-  coverage: Coverage
+  coverage: CoverageWithoutStart
   /** Start of the remaining gaps and markets; null if there are none. */
   next: Pick<ContentsQuery, 'fromHeight' | 'afterMarket'> | null
   /** Null if nothing has been pruned. */
   prunedBefore: PrunedBefore | null
 }
-
-/**
- * How far rows have been pruned: those with earlier times (Unix nanoseconds), and lower heights; null if never by that.
- * Older rows may have arrived since, with a filled gap.
- */
-export type PrunedBefore = { timestamp: string | null; height: string | null }
 
 /**
  * Counts rows by resource and market; null if the store is empty. It reads one gap, imported range and market more than
@@ -48,18 +42,18 @@ export function* readStoreContents(query = ALL_CONTENTS): Query<StoreContents | 
     values: [marketId ?? query.afterMarket ?? '', mostRead(query.afterMarket, limit)],
   }
   const ranges = { from: query.fromHeight ?? 0n, most: mostRead(query.fromHeight, limit) }
-  const [stream = null] = yield { text: READ_STREAM }
+  const [stream] = yield { text: READ_STREAM }
   const gaps = yield lowestRanges('gaps', ranges)
   const imported = yield lowestRanges('imported', ranges)
   const since = yield { text: READ_SINCE }
   const prunedBefore = yield* readPrunedBefore()
   const counted = yield* countResources(markets)
+  if (stream === undefined) return null
 
   // Gaps and imported ranges do not overlap: where one list is cut, no range of the other reaches beyond.
   const fromHeight = endOfLists([gaps, imported], limit, ([, to]) => BigInt(to!) + 1n)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
   const coverage = coverageOf(stream, gaps.filter(isShownRange), since, imported.filter(isShownRange))
-  if (coverage === null) return null
   const byMarket = counted.filter(({ isByMarket }) => isByMarket).map(({ rows }) => rows)
   const afterMarket = endOfLists(byMarket, limit, ([market]) => String(market))
   const isShown = ([market]: Row) => afterMarket === null || (market as string) <= afterMarket
@@ -100,14 +94,4 @@ function endOfLists<End extends bigint | string>(
   if (limit === null) return null
   const cut = lists.filter((list) => list.length > limit)
   return cut.length === 0 ? null : least(cut.map((list) => endOf(list[limit - 1]!)))
-}
-
-/** How far rows have been pruned; null if never. */
-export function* readPrunedBefore(): Query<PrunedBefore | null> {
-  const [row] = yield {
-    text: 'select cast(before_timestamp as text), cast(before_height as text) from pruned',
-  }
-  if (row === undefined) return null
-  const [timestamp, height] = row as [string | null, string | null]
-  return { timestamp, height }
 }

@@ -19,8 +19,8 @@ import type { StoreVersion } from '../../changes.ts'
 import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
-import { readPrunedBefore } from '../contents/store-contents.ts'
 import { readFilledStore } from '../freshness.ts'
+import { readPrunedBefore } from '../pruned.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
 
 /*
