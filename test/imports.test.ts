@@ -273,7 +273,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/store/queries/series/counted-points': 'SOURCE_NUMBERS',
   'core/store/queries/coverage': 'readCoverage',
   'core/store/queries/payments/daily-sums': 'readDaysOf readPaymentSpans readSumRows',
-  'core/store/queries/payments/funding-sums': 'readStoredDays',
+  'core/store/queries/payments/summed-days': 'readStoredDays',
   'core/store/queries/pruned': 'readPrunedBefore',
   'core/store/queries/contents/store-contents': 'readStoreContents',
   'core/store/queries/contents/long-texts': 'readLongTexts',

@@ -5,7 +5,7 @@ import {
   LEADER_ORDERS,
   readFundingLeaders,
 } from '#core/store/queries/payments/funding-leaders'
-import { MAX_SUMMED_ROWS } from '#core/store/queries/payments/funding-sums'
+import { MAX_SUMMED_ROWS } from '#core/store/queries/payments/read-summands'
 import { invalidParameter } from '../http/errors.ts'
 import { SUM_SCHEMAS } from './funding-sums.ts'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'

@@ -1,12 +1,12 @@
 import { CALENDAR_SPANS, type CalendarSpan } from '#core/domain/calendar'
 import { count } from '#core/domain/words'
 import { FILTERS } from '#core/model/filters'
-import { MAX_SUMMED_ROWS } from '#core/store/queries/payments/funding-sums'
 import {
   type MarketFunding,
   type PartyFundingQuery,
   readPartyFunding,
 } from '#core/store/queries/payments/party-funding'
+import { MAX_SUMMED_ROWS } from '#core/store/queries/payments/read-summands'
 import { type FileColumn, type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { SUM_SCHEMAS } from './funding-sums.ts'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'

@@ -1,7 +1,7 @@
 import { nearestInt64 } from '#core/domain/integers'
 import { DAY } from '#core/domain/time'
 import { readDaysOf, readPaymentSpans, readSumRows } from '#core/store/queries/payments/daily-sums'
-import { readStoredDays } from '#core/store/queries/payments/funding-sums'
+import { readStoredDays } from '#core/store/queries/payments/summed-days'
 import { rowsUnder } from '#core/store/schema/ranges'
 import { type TextCell, tableOf } from '#core/store/schema/tables'
 import { walkTable } from '#core/store/walk-table'

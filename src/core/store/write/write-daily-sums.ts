@@ -11,7 +11,7 @@ import {
   paymentSpanTable,
 } from '../../resources/funding-payments/table.ts'
 import { type MarketDay, readDaysOf, readParts, readSumRows } from '../queries/payments/daily-sums.ts'
-import { readStoredDays } from '../queries/payments/funding-sums.ts'
+import { readStoredDays } from '../queries/payments/summed-days.ts'
 import { asMutation, type Mutation, readEach } from '../queries-protocol.ts'
 import { READ_MARKET_IDS, textOf } from '../statements.ts'
 

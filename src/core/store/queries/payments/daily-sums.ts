@@ -4,8 +4,9 @@ import type { RowOf } from '../../../model/table.ts'
 import type { dailySumTable, paymentSpanTable } from '../../../resources/funding-payments/table.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
-import { FundingSum, readStoredDays, summandOf } from './funding-sums.ts'
+import { FundingSum, summandOf } from './funding-sum.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
+import { readStoredDays } from './summed-days.ts'
 
 /** A UTC day of a market, counted from 1970-01-01 on. */
 export type MarketDay = { marketId: string; day: bigint }

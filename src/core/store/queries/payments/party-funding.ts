@@ -3,14 +3,9 @@ import type { Missing } from '../../../domain/missing.ts'
 import type { StoreVersion } from '../../changes.ts'
 import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
-import {
-  FundingSum,
-  type FundingSums,
-  MAX_SUMMED_ROWS,
-  type PaymentRange,
-  readPaymentCoverage,
-  readSummands,
-} from './funding-sums.ts'
+import { FundingSum, type FundingSums, type PaymentRange } from './funding-sum.ts'
+import { readPaymentCoverage } from './payment-coverage.ts'
+import { MAX_SUMMED_ROWS, readSummands } from './read-summands.ts'
 
 /** A request for what a party paid and received. */
 export type PartyFundingQuery = PaymentRange & {

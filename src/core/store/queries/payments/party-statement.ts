@@ -19,8 +19,9 @@ import { fromClause } from '../../pages/scan-sql.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
 import { readFilledStore } from '../freshness.ts'
-import { type PaymentRange, readUnprunedSince } from './funding-sums.ts'
+import type { PaymentRange } from './funding-sum.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
+import { readUnprunedSince } from './payment-coverage.ts'
 
 /** A statement has so many payments and epochs at most: it is written in memory. */
 export const MAX_STATEMENT_ROWS = 100_000
