@@ -4,11 +4,11 @@ import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import {
   type EstimateHistoryQuery,
-  type HistoricEstimate,
   LONGEST_HISTORY,
   MAX_HISTORY_POINTS,
   readEstimateHistory,
-} from '#core/store/queries/funding-estimate-history'
+} from '#core/store/queries/estimates/funding-estimate-history'
+import type { HistoricEstimate } from '#core/store/queries/estimates/period-estimates'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'
 import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'

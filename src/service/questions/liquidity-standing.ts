@@ -1,6 +1,10 @@
 import { count } from '#core/domain/words'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
-import { MOST_STANDINGS, readStandings, type StandingQuery } from '#core/store/queries/liquidity-standing'
+import {
+  MOST_STANDINGS,
+  readStandings,
+  type StandingQuery,
+} from '#core/store/queries/standings/liquidity-standing'
 import { MISSING_SCHEMAS, missingText } from './missing-rows.ts'
 import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.ts'
 import { selectionOf } from './page-request.ts'
