@@ -94,7 +94,10 @@ for (const [name, points, closing, openings, running, plain, periods, estimates]
           ])
           assert.equal(report.openingTwaps.differ, 0)
           if (method === 'running-sum')
-            assert.deepEqual(report.unknownReasons, unknown === 0 ? {} : { 'market data not kept': unknown })
+            assert.deepEqual(
+              report.unknownReasons,
+              unknown === 0 ? {} : { 'market data not stored': unknown },
+            )
         }
       })
     }

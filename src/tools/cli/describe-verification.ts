@@ -21,14 +21,14 @@ const UNKNOWN_REASONS: Record<FundingUnknownReason, string> = {
   'events missing': 'events before them are missing: the period was not seen from its start',
   imported:
     'cannot be checked: they belong to imported blocks, or to a period that contains imported blocks; an import has neither all points nor their order',
-  'auctions not known': 'after missing events: whether an auction was in progress is not known',
+  'auctions unknown': 'after missing events: whether an auction was in progress is unknown',
   'points pruned': 'points before them have been pruned',
-  'market data not kept':
-    'the period ends before its last point: its TWAP depends on market data, which a store does not keep; verify event files instead',
+  'market data not stored':
+    'the period ends before its last point: its TWAP depends on market data that a store does not contain; verify event files instead',
   'message refused':
     'the period ends before its last point, with the TWAP that the core sends after refusing a message; a refused message produces no event (docs/twap.md)',
   'source unspecified': 'the point names no source',
-  'parameters not known':
+  'parameters unknown':
     "the market's funding parameters are unknown: give files with its market event, or flags (--interest-rate, ...)",
   'parameters may have changed':
     "missing events may have changed the market's funding parameters; give the parameters as flags",

@@ -32,7 +32,7 @@ import { progressLines } from './progress.ts'
 
 const NOTES = `
 From event files, reads every event in stream order. From a store, reads its points, auctions and the last event of each
-period. A store does not keep the times of market data, on which the closing TWAP depends if a period ends before its
+period. A store does not contain the times of market data, on which the closing TWAP depends if a period ends before its
 last point; such a TWAP is reported as unknown if it does not match. Everything after a gap or after pruned points is
 unknown until the next complete period.
 

@@ -6,6 +6,7 @@ import { estimateFromTwaps } from '#core/funding/estimate'
 import type { CurrentPeriod } from '#core/funding/market-verifier'
 import { type FundingTerms, fundingPayment, fundingTerms } from '#core/funding/payment'
 import { wholeSecond } from '#core/funding/whole-second'
+import type { UnknownInputs } from './judgements.ts'
 import type { ParameterSource } from './parameters.ts'
 import type { FundingDifference, FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 
@@ -15,14 +16,8 @@ type FundingRunOptions = {
   parametersOf: ParameterSource
 }
 
-/** The current terms; `doubt` is the reason why they are unknown. */
-type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
-
-/**
- * `doubt` is the reason why auctions in a period may be unknown, `lost` the reason why its beginning was not seen; null if
- * there is none.
- */
-type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
+/** The current terms, which may be there although they are unknown: an event that changed them may be missing. */
+type Terms = { terms: FundingTerms | null; unknownTerms: FundingUnknownReason | null }
 
 /**
  * Judges the payments and estimates of one market. A payment is recalculated from the TWAPs of the event that ends the
@@ -41,28 +36,30 @@ export class FundingRun {
   }
 
   /**
-   * Judges the payment and rate of a period that has ended. `period` is its known state; null if its start was not seen.
+   * Judges the payment and rate of a period that has ended.
+   *
+   * @param period its state; null if its beginning was not seen
    */
   closed(
     event: FundingPeriodEvent,
     position: EventPosition,
     period: CurrentPeriod | null,
-    { doubt, lost }: Doubts,
+    inputs: UnknownInputs,
   ): void {
     const end = event.end!
     const isPaid = end > event.start && event.internalTwap !== null && event.externalTwap !== null
     if (!isPaid && event.fundingPayment === null && event.fundingRate === null) return
-    const { terms, doubt: termsDoubt } = this.#termsAt(position)
+    const { terms, unknownTerms } = this.#termsAt(position)
     let values: FundingValue[] | null = null
-    let reason: FundingUnknownReason | null = doubt ?? termsDoubt
+    let unknown: FundingUnknownReason | null = inputs.auctions ?? unknownTerms
     if (period === null || period.seq !== event.seq) {
-      reason = lost
+      unknown = inputs.beginning
     } else if (terms !== null || !isPaid) {
       const expected = isPaid && terms !== null ? payment(event, period, terms) : NO_PAYMENT
-      if (expected === null) reason = 'not a number'
+      if (expected === null) unknown = 'not a number'
       else values = compared(event, expected)
     }
-    this.#add('paid period', { seq: event.seq, timestamp: end, position, doubt: reason }, values)
+    this.#add('paid period', { seq: event.seq, timestamp: end, position, unknown }, values)
   }
 
   /**
@@ -73,7 +70,7 @@ export class FundingRun {
     data: PerpetualData,
     { blockTime, position }: { blockTime: bigint; position: EventPosition },
     period: CurrentPeriod | null,
-    { doubt, lost }: Doubts,
+    inputs: UnknownInputs,
   ): void {
     const { fundingPayment, fundingRate, internalTwap, externalTwap, seq, start } = data
     const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
@@ -82,7 +79,7 @@ export class FundingRun {
       this.unreadable(position, blockTime, period)
       return
     }
-    const { terms, doubt: termsDoubt } = this.#termsAt(position)
+    const { terms, unknownTerms } = this.#termsAt(position)
     const at = wholeSecond(blockTime)
     let values: FundingValue[] | null = null
     if (period !== null && terms !== null) {
@@ -96,20 +93,22 @@ export class FundingRun {
         ...compared(data, estimate ?? NO_PAYMENT),
       ]
     }
-    const reason = period === null ? lost : (doubt ?? termsDoubt)
-    this.#add('estimate', { seq, timestamp: at, position, doubt: reason }, values)
+    const [external, internal] = inputs.points
+    const unknown =
+      period === null ? inputs.beginning : (external ?? internal ?? inputs.auctions ?? unknownTerms)
+    this.#add('estimate', { seq, timestamp: at, position, unknown }, values)
   }
 
   /** Counts an unknown estimate, because the period's part of market data cannot be decoded, or has invalid numbers. */
   unreadable(position: EventPosition, blockTime: bigint, period: CurrentPeriod | null): void {
     const timestamp = wholeSecond(blockTime)
-    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, position, doubt: 'not a number' }, null)
+    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, position, unknown: 'not a number' }, null)
   }
 
-  /** @param values null if there is nothing to compare with; `doubt` then says why */
+  /** @param values null if there is nothing to compare with; `unknown` then says why */
   #add(
     of: FundingDifference['of'],
-    at: { seq: bigint; timestamp: bigint; position: EventPosition; doubt: FundingUnknownReason | null },
+    at: { seq: bigint; timestamp: bigint; position: EventPosition; unknown: FundingUnknownReason | null },
     values: FundingValue[] | null,
   ): void {
     const differing = values?.filter(({ sent, expected }) => sent !== expected) ?? null
@@ -125,10 +124,10 @@ export class FundingRun {
 
   #termsAt(position: EventPosition): Terms {
     const standing = this.#parametersOf(this.#marketId, position)
-    if (standing === null) return { terms: null, doubt: 'parameters not known' }
+    if (standing === null) return { terms: null, unknownTerms: 'parameters unknown' }
     const terms = fundingTerms(standing.parameters)
-    if (terms === null) return { terms, doubt: 'not a number' }
-    return { terms, doubt: standing.mayHaveChanged ? 'parameters may have changed' : null }
+    if (terms === null) return { terms, unknownTerms: 'not a number' }
+    return { terms, unknownTerms: standing.mayHaveChanged ? 'parameters may have changed' : null }
   }
 }
 

@@ -1,20 +1,32 @@
 import type { EventPosition } from '#core/domain/event-position'
 
 /*
- * Two kinds of reasons make a value unknown. A `doubt`: there is a value to compare with, but inputs of it may be missing, so that
- * a difference proves nothing; if both agree, they agree. What was `lost`: the beginning of the period was not seen, so that there
- * is nothing to compare with.
+ * A value is unknown if it cannot be judged, for one of two kinds of reasons. Inputs of it may be missing: there is a value to
+ * compare with, but a difference proves nothing; if both agree, they agree. Or its period's beginning was not seen: there is
+ * nothing to compare with. What is called `unknown...` is the reason why something is unknown; null if it is known.
  */
 
 /** Why a TWAP is unknown. */
 export type UnknownReason =
   | 'events missing'
   | 'imported'
-  | 'auctions not known'
+  | 'auctions unknown'
   | 'points pruned'
-  | 'market data not kept'
+  | 'market data not stored'
   | 'message refused'
   | 'source unspecified'
+
+/** Why points of the external and the internal source are unknown: some may be missing. */
+export type SourceReasons = [external: UnknownReason | null, internal: UnknownReason | null]
+
+/** Why inputs of a market's values are unknown. */
+export type UnknownInputs = {
+  points: SourceReasons
+  /** Whether there was an auction when the period began. */
+  auctions: UnknownReason | null
+  /** The beginning of the period; of no meaning if it was seen. */
+  beginning: UnknownReason
+}
 
 export type Counts = { agree: number; differ: number; unknown: number }
 
@@ -50,10 +62,10 @@ type Judgement<Kind, Reason, Difference> = {
   /** Unix nanoseconds. */
   timestamp: bigint
   position: EventPosition
-  /** Null if nothing is known to compare with. */
+  /** Null if there is nothing to compare with. */
   agrees: boolean | null
-  /** Why an unexpected value may still be right, or why there is no value to compare with. */
-  doubt: Reason | null
+  /** Why it is unknown, unless it agrees. Not null if there is nothing to compare with. */
+  unknown: Reason | null
   /** Of the differences of a group in a period only the first is reported. */
   group: string
   /** Describes the value if it differs, apart from its position. */
@@ -82,9 +94,9 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
   }
 
   add(judgement: Judgement<Kind, Reason, Difference>): void {
-    const { kind, seq, agrees, doubt } = judgement
-    if (agrees === null || (!agrees && doubt !== null)) {
-      this.addUnknown(kind, seq, 1, doubt!)
+    const { kind, seq, agrees, unknown } = judgement
+    if (agrees === null || (!agrees && unknown !== null)) {
+      this.addUnknown(kind, seq, 1, unknown!)
       return
     }
     if (!this.#includes(seq)) return

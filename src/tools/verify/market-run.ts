@@ -7,10 +7,10 @@ import type {
 } from '#core/events/event'
 import { MarketVerifier, type TwapMethod } from '#core/funding/market-verifier'
 import { FundingRun } from './funding-run.ts'
-import type { UnknownReason } from './judgements.ts'
+import type { SourceReasons, UnknownInputs, UnknownReason } from './judgements.ts'
 import type { ParameterSource } from './parameters.ts'
 import type { Tally } from './tally.ts'
-import { type LastTimes, type MarketKnowledge, type SourceDoubts, TwapJudge } from './twap-judge.ts'
+import { type LastTimes, TwapJudge } from './twap-judge.ts'
 
 type MarketRunOptions = {
   marketId: string
@@ -65,8 +65,9 @@ class AuctionKnowledge {
   /** Whether an auction has begun or ended since events were last missing. */
   #hasSeenAuction = false
 
-  get isKnown(): boolean {
-    return this.#isKnown
+  /** Null if it is known. */
+  get unknown(): UnknownReason | null {
+    return this.#isKnown ? null : 'auctions unknown'
   }
 
   seeAuction({ openingAuction }: AuctionEvent): void {
@@ -92,12 +93,11 @@ class AuctionKnowledge {
   }
 }
 
-/** What is known of a period that begins. */
-type OpeningKnowledge = {
-  /** Why points of its sources may be missing. */
-  doubts?: SourceDoubts
-  /** Whether its own TWAPs are known. */
-  isStored?: boolean
+/** The beginning of a period. */
+type Beginning = {
+  unknownPoints?: SourceReasons
+  /** Whether its event is of the beginning, with the opening TWAPs, and not made from a later one; true by default. */
+  hasOpeningTwaps?: boolean
 }
 
 /**
@@ -111,10 +111,10 @@ export class MarketRun {
   /** Null before the first period, and once events are missing. */
   #period: PeriodPoints | null = null
   readonly #auctions = new AuctionKnowledge()
-  /** Why points of each source may be missing in the running period. */
-  #doubts: SourceDoubts = [null, null]
-  /** Why the beginning of a period was not seen. */
-  #lost: UnknownReason = 'events missing'
+  /** Why points of the running period are unknown. */
+  #unknownPoints: SourceReasons = [null, null]
+  /** Why the beginning of a period is unknown. */
+  #unknownBeginning: UnknownReason = 'events missing'
 
   constructor(options: MarketRunOptions) {
     this.#verifier = new MarketVerifier(options.method)
@@ -128,32 +128,33 @@ export class MarketRun {
     this.#verifier.auction(event)
   }
 
-  /** Takes the beginning of a period. Its opening TWAPs are judged if they are known. */
+  /** Takes the beginning of a period, and judges its opening TWAPs if they are there. */
   open(
     event: FundingPeriodEvent,
     position: EventPosition,
-    { doubts = [null, null], isStored = true }: OpeningKnowledge = {},
+    { unknownPoints = [null, null], hasOpeningTwaps = true }: Beginning = {},
   ): void {
     const verdicts = this.#verifier.period(event)
     this.#period = new PeriodPoints(event)
     // The carried-over point belongs to the previous period.
-    this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
+    const [external, internal] = this.#unknownPoints
+    this.#unknownPoints = [external ?? unknownPoints[0], internal ?? unknownPoints[1]]
     this.#judge.beginPeriod()
     this.#auctions.seePeriod(event.seq)
     for (const twap of [event.internalTwap, event.externalTwap]) {
       if (twap !== null) this.#auctions.seeMean(twap)
     }
-    if (isStored) this.#judge.opening({ event, position, verdicts }, this.#known())
-    this.#doubts = doubts
+    if (hasOpeningTwaps) this.#judge.opening({ event, position, verdicts }, this.#unknownInputs())
+    this.#unknownPoints = unknownPoints
   }
 
   /** Takes the end of a period, and judges its closing TWAPs, its payment and its rate. Must be called after its points. */
   close(event: FundingPeriodEvent, position: EventPosition): void {
     const verdicts = this.#verifier.period(event)
     const lastTimes = this.#period?.lastTimes ?? [null, null]
-    this.#judge.closing({ event, position, verdicts }, lastTimes, this.#known())
-    const doubt = this.#auctions.isKnown ? null : 'auctions not known'
-    this.#funding.closed(event, position, this.#verifier.running, { doubt, lost: this.#lost })
+    const inputs = this.#unknownInputs()
+    this.#judge.closing({ event, position, verdicts }, lastTimes, inputs)
+    this.#funding.closed(event, position, this.#verifier.running, inputs)
   }
 
   /** Takes a data point, and judges its TWAP. */
@@ -170,7 +171,7 @@ export class MarketRun {
     const period = this.#period?.seq === seq ? this.#period : null
     const isMean = period?.isMean(source, timestamp) ?? false
     if (isMean && verdict !== null) this.#auctions.seeMean(event.twap)
-    this.#judge.point({ event, position, source, verdict, isMean }, this.#known())
+    this.#judge.point({ event, position, source, verdict, isMean }, this.#unknownInputs())
     period?.add(source, timestamp)
   }
 
@@ -178,26 +179,27 @@ export class MarketRun {
   marketDataSent(event: MarketDataEvent, blockTime: bigint, position: EventPosition): void {
     this.#verifier.marketDataSent(blockTime)
     const running = this.#verifier.running
-    const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#auctions.isKnown ? null : 'auctions not known')
     const { figures } = event
     if (figures?.isMalformed) this.#funding.unreadable(position, blockTime, running)
     else if (figures?.perpetual) {
-      this.#funding.estimated(figures.perpetual, { blockTime, position }, running, {
-        doubt,
-        lost: this.#lost,
-      })
+      const at = { blockTime, position }
+      this.#funding.estimated(figures.perpetual, at, running, this.#unknownInputs())
     }
   }
 
   /** Must be called if events are missing, with the reason: what depends on them is unknown until a period begins. */
   forget(reason: UnknownReason = 'events missing'): void {
-    this.#lost = reason
+    this.#unknownBeginning = reason
     this.#verifier.forget()
     this.#period = null
     this.#auctions.forget()
   }
 
-  #known(): MarketKnowledge {
-    return { doubts: this.#doubts, knowsAuctions: this.#auctions.isKnown, lost: this.#lost }
+  #unknownInputs(): UnknownInputs {
+    return {
+      points: this.#unknownPoints,
+      auctions: this.#auctions.unknown,
+      beginning: this.#unknownBeginning,
+    }
   }
 }

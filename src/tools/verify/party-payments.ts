@@ -58,8 +58,9 @@ export class PeriodPayments {
    * not pay. Nobody pays if the period has no payment.
    *
    * @param payment the period's payment; null if unknown
+   * @param unknown why payments of the period may be missing; null if none are
    */
-  judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
+  judge(tally: Tally, payment: string | null, unknown: FundingUnknownReason | null): void {
     const values: FundingValue[] = []
     const sum = this.#sum
     const owed = this.#owedByNetwork
@@ -82,7 +83,7 @@ export class PeriodPayments {
       ...this.first,
       kind: 'partyPayments',
       agrees: sum === null ? null : values.length === 0,
-      doubt: sum === null ? 'not a number' : doubt,
+      unknown: sum === null ? 'not a number' : unknown,
       group: 'payments of parties',
       difference: () => ({ of: 'payments of parties', values }),
     })
@@ -121,7 +122,7 @@ export async function verifyStoredPayments(
     const { height } = period.first.position
     const gap = stream.gaps[firstGapFrom(stream.gaps, height)]
     const isIn = gap !== undefined && gap.from <= height
-    const doubt = !isIn ? null : gap.kind === 'imported' ? 'imported' : 'events missing'
-    period.judge(tally, paymentOf.get(seq) ?? null, doubt)
+    const unknown = !isIn ? null : gap.kind === 'imported' ? 'imported' : 'events missing'
+    period.judge(tally, paymentOf.get(seq) ?? null, unknown)
   }
 }

@@ -9,7 +9,7 @@ import { type TextCell, tableOf } from '#core/store/schema/tables'
 import type { TableReader } from '#core/store/table-reader'
 import { type NamedRow, namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
 import { RowQueue } from '../import/row-queue.ts'
-import type { UnknownReason } from './judgements.ts'
+import type { SourceReasons, UnknownReason } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
 import {
@@ -20,7 +20,6 @@ import {
   storedPoint,
 } from './stored-rows.ts'
 import type { Tally } from './tally.ts'
-import type { SourceDoubts } from './twap-judge.ts'
 
 /** The stored part of the stream. */
 export type StoredStream = {
@@ -163,7 +162,10 @@ class StoredMarketRun {
       return opening
     }
     const opened = isStored ? event : { ...event, end: null, internalTwap: null, externalTwap: null }
-    this.#run.open(opened, opening.event, { isStored, doubts: this.#doubtsOf(event, opening, points) })
+    this.#run.open(opened, opening.event, {
+      hasOpeningTwaps: isStored,
+      unknownPoints: this.#unknownPointsOf(event, opening, points),
+    })
     return opening
   }
 
@@ -184,13 +186,13 @@ class StoredMarketRun {
    * Why points of the external and the internal source may be missing: they may be pruned. None are missing if the period
    * began after the bound, and the last point before it, which was carried over, is still stored.
    */
-  #doubtsOf(
+  #unknownPointsOf(
     { start }: FundingPeriodEvent,
     opening: PeriodOpening,
     points: readonly StoredPoint[],
-  ): SourceDoubts {
+  ): SourceReasons {
     const { pruned } = this.#options.stream
-    const doubt = (source: 1 | 2): UnknownReason | null => {
+    const unknownPoints = (source: 1 | 2): UnknownReason | null => {
       if (pruned === null) return null
       const { timestamp, height } = pruned
       const isAfterHeight = height === null || opening.event.height >= BigInt(height)
@@ -200,7 +202,7 @@ class StoredMarketRun {
           points.some(({ event }) => event.source === source && event.timestamp <= start))
       return isAfterHeight && isAfterTime ? null : 'points pruned'
     }
-    return [doubt(1), doubt(2)]
+    return [unknownPoints(1), unknownPoints(2)]
   }
 
   /** Takes the next auctions as long as their positions are early enough. */

@@ -35,7 +35,7 @@ export type TwapDifference = DifferencePosition & {
 /** Why a payment or an estimate is unknown. */
 export type FundingUnknownReason =
   | UnknownReason
-  | 'parameters not known'
+  | 'parameters unknown'
   | 'parameters may have changed'
   | 'not a number'
 

@@ -2,7 +2,7 @@ import type { EventPosition } from '#core/domain/event-position'
 import type { FundingPeriodDataPointEvent, FundingPeriodEvent } from '#core/events/event'
 import type { PeriodVerdict, TwapMethod, TwapVerdict } from '#core/funding/market-verifier'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import type { UnknownReason } from './judgements.ts'
+import type { UnknownInputs } from './judgements.ts'
 import { type Tally, TWAPS, type TwapKind } from './tally.ts'
 
 type TwapJudgeOptions = {
@@ -11,18 +11,6 @@ type TwapJudgeOptions = {
   tally: Tally
   /** Whether the run receives all market data that the core has sent. */
   knowsMarketData: boolean
-}
-
-/** Why points of the external and the internal source may be missing; null if none are. */
-export type SourceDoubts = [external: UnknownReason | null, internal: UnknownReason | null]
-
-/** The knowledge of a market at a TWAP, as far as the judgement depends on it. */
-export type MarketKnowledge = {
-  doubts: SourceDoubts
-  /** Whether it is known if there was an auction when the period began. */
-  knowsAuctions: boolean
-  /** Why the beginning of the period was not seen, if it was not. */
-  lost: UnknownReason
 }
 
 /** The time of the last point of the external and the internal source in a period; null if there is none. */
@@ -108,7 +96,7 @@ export class TwapJudge {
   }
 
   /** Judges the TWAP of a point. Must be called in the order of the stream. */
-  point({ event, position, source, verdict, isMean }: JudgedPoint, known: MarketKnowledge): void {
+  point({ event, position, source, verdict, isMean }: JudgedPoint, inputs: UnknownInputs): void {
     this.#judge(
       {
         kind: 'dataPoints',
@@ -125,12 +113,12 @@ export class TwapJudge {
               : DIFFERENCE_CAUSES.ownPrice,
         dependsOnAuctions: isMean,
       },
-      known,
+      inputs,
     )
   }
 
   /** Judges the TWAPs of an event that begins a period. Must be called after {@link beginPeriod}. */
-  opening(opened: JudgedPeriod, known: MarketKnowledge): void {
+  opening(opened: JudgedPeriod, inputs: UnknownInputs): void {
     const { event, position } = opened
     for (const { source, verdict } of twapsOf(opened)) {
       this.#judge(
@@ -143,13 +131,13 @@ export class TwapJudge {
           verdict,
           cause: DIFFERENCE_CAUSES.opening,
         },
-        known,
+        inputs,
       )
     }
   }
 
   /** Judges the TWAPs of an event that ends a period. Must be called after its points. */
-  closing(closed: JudgedPeriod, lastTimes: LastTimes, known: MarketKnowledge): void {
+  closing(closed: JudgedPeriod, lastTimes: LastTimes, inputs: UnknownInputs): void {
     const { event, position } = closed
     const end = event.end!
     for (const { source, verdict } of twapsOf(closed)) {
@@ -166,7 +154,7 @@ export class TwapJudge {
           cause: this.#causeAtEnd(source, isDatedBack),
           isDatedBack,
         },
-        known,
+        inputs,
       )
     }
   }
@@ -180,15 +168,15 @@ export class TwapJudge {
 
   #judge(
     { cause, source, verdict, dependsOnAuctions = true, isDatedBack = false, ...judged }: JudgedTwap,
-    { doubts, knowsAuctions, lost }: MarketKnowledge,
+    inputs: UnknownInputs,
   ): void {
     const dependsOnMarketData = isDatedBack && this.#method === 'running-sum' && !this.#knowsMarketData
-    const doubt =
-      doubts[source - 1] ??
-      (knowsAuctions || !dependsOnAuctions ? null : 'auctions not known') ??
-      (dependsOnMarketData ? 'market data not kept' : null) ??
+    const unknown =
+      inputs.points[source - 1] ??
+      (dependsOnAuctions ? inputs.auctions : null) ??
+      (dependsOnMarketData ? 'market data not stored' : null) ??
       (verdict?.followsRefusal ? 'message refused' : null)
-    if (verdict !== null && !verdict.agrees && doubt === null) this.#differs[source - 1] = true
+    if (verdict !== null && !verdict.agrees && unknown === null) this.#differs[source - 1] = true
     if (this.#agreed.seq !== judged.seq) this.#agreed = { seq: judged.seq, counts: [0, 0] }
     const agreedBefore = this.#agreed.counts[source - 1]!
     if (verdict?.agrees) this.#agreed.counts[source - 1]!++
@@ -196,7 +184,7 @@ export class TwapJudge {
       ...judged,
       marketId: this.#marketId,
       agrees: verdict?.agrees ?? null,
-      doubt: verdict === null ? lost : doubt,
+      unknown: verdict === null ? inputs.beginning : unknown,
       group: SOURCES[source],
       difference: () => ({
         source: SOURCES[source],

@@ -160,7 +160,7 @@ class VerifiedBlocks {
   }
 
   /** Judges the payments of parties in a block, with the losses that belong to them. */
-  #takePayments(block: Block, isDoubted: boolean): void {
+  #takePayments(block: Block, misses: boolean): void {
     const periods = new Map<string, PeriodPayments>()
     for (const row of paymentRowsOf(block)) {
       const { market_id: marketId, seq, timestamp, height, event_index: index } = row
@@ -170,7 +170,7 @@ class VerifiedBlocks {
     }
     for (const payments of periods.values()) {
       const payment = closingPayment(block, payments.first)
-      payments.judge(this.#tally, payment, isDoubted ? 'events missing' : null)
+      payments.judge(this.#tally, payment, misses ? 'events missing' : null)
     }
   }
 
