@@ -9,17 +9,8 @@ import {
   ZERO,
 } from '#core/domain/decimal'
 import type { EventPosition } from '#core/domain/event-position'
-import { getOrInsert } from '#core/domain/get-or-insert'
-import { firstGapFrom } from '#core/domain/height-ranges'
 import { NETWORK } from '#core/domain/ids'
-import { rowsUnder } from '#core/store/schema/ranges'
-import { tableOf } from '#core/store/schema/tables'
-import type { TableReader } from '#core/store/table-reader'
-import { allRows, namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
-import { PERIODS, type StoredStream } from './stored-market.ts'
 import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
-
-const PAYMENTS = tableOf('funding_payments')
 
 /** A party's payment, as a row of its table. */
 type PaidAmounts = { party_id: string; amount: string; loss_amount: string }
@@ -87,42 +78,5 @@ export class PeriodPayments {
       group: 'payments of parties',
       difference: () => ({ of: 'payments of parties', values }),
     })
-  }
-}
-
-/** Judges the stored payments of a market's parties, for all periods or one. */
-export async function verifyStoredPayments(
-  reader: TableReader,
-  marketId: string,
-  {
-    stream,
-    tally,
-    only,
-    signal,
-  }: { stream: StoredStream; tally: Tally; only: bigint | null; signal: AbortSignal },
-): Promise<void> {
-  const periods = new Map<bigint, PeriodPayments>()
-  for await (const chunk of walkTable(reader, PAYMENTS, rowsUnder(marketId), signal)) {
-    for (const row of chunk) {
-      const named = namedRow(PAYMENTS, row)
-      const seq = BigInt(named.seq!)
-      if (only !== null && seq !== only) continue
-      const first = { marketId, seq, timestamp: BigInt(named.timestamp!), position: positionOfRow(named) }
-      const period = getOrInsert(periods, seq, () => new PeriodPayments(first))
-      period.add({ party_id: named.party_id!, amount: named.amount!, loss_amount: named.loss_amount! })
-    }
-  }
-  if (periods.size === 0) return
-  const paymentOf = new Map<bigint, string | null>()
-  for (const row of await allRows(reader, PERIODS, rowsUnder(marketId), signal)) {
-    const { seq, funding_payment } = namedRow(PERIODS, row)
-    paymentOf.set(BigInt(seq!), funding_payment!)
-  }
-  for (const [seq, period] of periods) {
-    const { height } = period.first.position
-    const gap = stream.gaps[firstGapFrom(stream.gaps, height)]
-    const isIn = gap !== undefined && gap.from <= height
-    const unknown = !isIn ? null : gap.kind === 'imported' ? 'imported' : 'events missing'
-    period.judge(tally, paymentOf.get(seq) ?? null, unknown)
   }
 }

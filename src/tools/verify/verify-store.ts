@@ -1,10 +1,7 @@
 import { withOpen } from '#core/concurrency/with-open'
 import { type EventPosition, isBefore } from '#core/domain/event-position'
-import { byFrom } from '#core/domain/height-ranges'
 import type { FundingParameters } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
-import { readCoverage } from '#core/store/queries/coverage'
-import { readPrunedBefore } from '#core/store/queries/pruned'
 import { tableOf } from '#core/store/schema/tables'
 import { refuseOldSchema } from '#core/store/schema-version'
 import type { StoreAdmin } from '#core/store/store'
@@ -12,8 +9,9 @@ import type { TableReader } from '#core/store/table-reader'
 import { namedRow, positionOfRow, walkTable } from '#core/store/walk-table'
 import type { VerifyFilter } from './judgements.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
-import { verifyStoredPayments } from './party-payments.ts'
-import { type StoredStream, verifyStoredMarket } from './stored-market.ts'
+import { verifyStoredMarket } from './stored/stored-market.ts'
+import { verifyStoredPayments } from './stored/stored-payments.ts'
+import { readStream } from './stored/stored-stream.ts'
 import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 type VerifyStoreOptions = {
@@ -41,11 +39,9 @@ export async function verifyStore(store: StoreAdmin, options: VerifyStoreOptions
     const parametersOf = withGiven(await storedParameters(reader), parameters)
     for (const [marketId, number] of await storedMarkets(reader, filter)) {
       tally.markets++
-      await verifyStoredMarket(
-        { reader, stream, marketId, number, method, tally, parametersOf, signal },
-        filter.seq,
-      )
-      await verifyStoredPayments(reader, marketId, { stream, tally, only: filter.seq, signal })
+      const market = { reader, stream, marketId, number, method, tally, parametersOf, signal }
+      await verifyStoredMarket(market, filter.seq)
+      await verifyStoredPayments(market, filter.seq)
       onProgress?.(tally.report())
     }
   })
@@ -78,18 +74,6 @@ async function storedParameters(reader: TableReader): Promise<ParameterSource> {
     const market = markets.get(marketId)
     if (market === undefined) return null
     return { parameters: market.parameters, mayHaveChanged: isBefore(position, market.from) }
-  }
-}
-
-/** Null if no block is stored. */
-async function readStream(reader: TableReader): Promise<StoredStream | null> {
-  const coverage = await reader.run(readCoverage())
-  if (coverage === null) return null
-  const { first, gaps, imported } = coverage
-  return {
-    first,
-    gaps: [...gaps, ...imported.map((range) => ({ ...range, kind: 'imported' as const }))].sort(byFrom),
-    pruned: await reader.run(readPrunedBefore()),
   }
 }
 

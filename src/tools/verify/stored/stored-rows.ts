@@ -13,6 +13,12 @@ export type StoredPeriod = { event: FundingPeriodEvent; position: EventPosition 
 /** A data point as stored. */
 export type StoredPoint = { event: FundingPeriodDataPointEvent; position: EventPosition }
 
+/** The beginning or the end of an auction as stored. */
+export type StoredAuction = { event: AuctionEvent; position: EventPosition }
+
+/** The points of a period as stored: how many there are, and the times between which they lie, as text. */
+export type StoredSpan = { seq: bigint; points: number; first: string; last: string }
+
 /** The period in a row of its table. */
 export function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {
   const event: FundingPeriodEvent = {
@@ -44,13 +50,24 @@ export function storedPoint(marketId: string, row: NamedRow): StoredPoint {
 }
 
 /** The beginning or the end of an auction, in a row of its table. */
-export function storedAuction(marketId: string, row: NamedRow): AuctionEvent {
-  return {
+export function storedAuction(marketId: string, row: NamedRow): StoredAuction {
+  const event: AuctionEvent = {
     kind: 'auction',
     marketId,
     openingAuction: row.opening_auction === '1',
     leave: row.leave === '1',
     start: BigInt(row.start_timestamp!),
     end: BigInt(row.end_timestamp!),
+  }
+  return { event, position: positionOfRow(row) }
+}
+
+/** The span of points in a row of its table. */
+export function storedSpan(row: NamedRow): StoredSpan {
+  return {
+    seq: BigInt(row.seq!),
+    points: Number(row.points),
+    first: row.first_timestamp!,
+    last: row.last_timestamp!,
   }
 }
