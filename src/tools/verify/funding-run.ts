@@ -123,11 +123,11 @@ export class FundingRun {
   }
 
   #termsAt(position: EventPosition): Terms {
-    const standing = this.#parametersOf(this.#marketId, position)
-    if (standing === null) return { terms: null, unknownTerms: 'parameters unknown' }
-    const terms = fundingTerms(standing.parameters)
+    const latest = this.#parametersOf(this.#marketId, position)
+    if (latest === null) return { terms: null, unknownTerms: 'parameters unknown' }
+    const terms = fundingTerms(latest.parameters)
     if (terms === null) return { terms, unknownTerms: 'not a number' }
-    return { terms, unknownTerms: standing.mayHaveChanged ? 'parameters may have changed' : null }
+    return { terms, unknownTerms: latest.mayHaveChanged ? 'parameters may have changed' : null }
   }
 }
 

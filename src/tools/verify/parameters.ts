@@ -2,15 +2,15 @@ import type { EventPosition } from '#core/domain/event-position'
 import type { FundingParameters, InstrumentEvent } from '#core/events/event'
 import { noFunding } from '#core/resources/instruments/decode'
 
-/** The funding parameters of a market, as far as they are known. */
-type StandingParameters = {
+/** The funding parameters in the latest event of a market. */
+type LatestParameters = {
   parameters: FundingParameters
   /** Whether an event that changed them may be missing: a result that does not agree with them is then unknown. */
   mayHaveChanged: boolean
 }
 
 /** Returns a market's parameters at a position in the stream; null if they are unknown. */
-export type ParameterSource = (marketId: string, position: EventPosition) => StandingParameters | null
+export type ParameterSource = (marketId: string, position: EventPosition) => LatestParameters | null
 
 /** Parameters given by the user. They apply to every market, instead of those of its events. */
 export type GivenParameters = Partial<FundingParameters>
@@ -29,7 +29,7 @@ export function withGiven(source: ParameterSource, given: GivenParameters): Para
 
 /** The parameters of perpetual markets, from their events in the order of the stream. The methods do not throw. */
 export class MarketParameters {
-  readonly #markets = new Map<string, StandingParameters>()
+  readonly #markets = new Map<string, LatestParameters>()
 
   /** Takes the next event of a market; `mayHaveChanged` if another event near it may be missing. */
   take({ marketId, funding }: InstrumentEvent, mayHaveChanged: boolean): void {
@@ -39,11 +39,11 @@ export class MarketParameters {
 
   /** Must be called if events are missing that may include market events. */
   forget(): void {
-    for (const standing of this.#markets.values()) standing.mayHaveChanged = true
+    for (const latest of this.#markets.values()) latest.mayHaveChanged = true
   }
 
   /** A market's parameters after the events so far; null if they are unknown. */
-  of(marketId: string): StandingParameters | null {
+  of(marketId: string): LatestParameters | null {
     return this.#markets.get(marketId) ?? null
   }
 }

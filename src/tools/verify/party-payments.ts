@@ -35,13 +35,13 @@ export class PeriodPayments {
 
   add({ party_id, amount, loss_amount }: PaidAmounts): void {
     const paid = parseDecimal(amount)
-    const lost = parseDecimal(loss_amount)
+    const loss = parseDecimal(loss_amount)
     this.#count++
     if (paid?.digits !== 0n) this.#others++
     if (party_id === NETWORK && paid !== null && paid.digits < 0n) {
       this.#owedByNetwork = add(this.#owedByNetwork, paid)
     }
-    this.#sum = this.#sum && paid && lost && add(add(this.#sum, paid), lost)
+    this.#sum = this.#sum && paid && loss && add(add(this.#sum, paid), loss)
   }
 
   /**
