@@ -128,7 +128,7 @@ const READ_POINTS = `
   where market = $1 and source = $2 and timestamp >= $3 and timestamp <= $4 and seq = $5
   order by timestamp limit ${POINTS_AT_ONCE}`
 
-const SOURCE_NUMBERS = { external: 1n, internal: 2n }
+const NUMBER_OF_SOURCE = { external: 1n, internal: 2n }
 
 /**
  * Reads the points of a period, those of each source in the order of time; null if there are more than may be read.
@@ -144,7 +144,7 @@ export function* readPoints(market: bigint | null, seq: bigint, limit: PointLimi
   const points: Point[] = []
   for (const source of ['internal', 'external'] as const) {
     for (let from: bigint | null = first; from !== null; ) {
-      const values = [market, SOURCE_NUMBERS[source], from, last, seq]
+      const values = [market, NUMBER_OF_SOURCE[source], from, last, seq]
       const rows: readonly Row[] = yield { text: READ_POINTS, values }
       limit.pointsLeft -= rows.length
       if (limit.pointsLeft < 0) return null

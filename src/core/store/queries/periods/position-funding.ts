@@ -89,7 +89,7 @@ export function* readPositionFunding(query: PositionFundingQuery): Query<Positio
   const { marketId, limit, after } = query
   const units = parseDecimal(query.units)!
   const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
-  const sums = after === null ? new FundingSums(yield* readStored(marketId, from, upTo)) : null
+  const sums = after === null ? new PositionSums(yield* readStored(marketId, from, upTo)) : null
   const payments: ReceivedPayment[] = []
   const periods = new EndedPeriods(marketId, { from, upTo, before: after })
   let more = false
@@ -118,7 +118,7 @@ export function* readPositionFunding(query: PositionFundingQuery): Query<Positio
 const MINUS_ONE = ofInteger(-1n)
 
 /** Adds up the payments of a range, newest first. */
-class FundingSums {
+class PositionSums {
   readonly #stored: StoredPeriods
   #count = 0
   #total = ZERO

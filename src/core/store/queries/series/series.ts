@@ -135,7 +135,10 @@ function* readBuckets(series: DatedSeries, range: RequestedRange): Query<SourceS
 /** A part of a range, in indexes of the shortest buckets, and the level from which it is read; null for points. */
 type RangePart = BucketRange & { level: Level | null }
 
-/** The parts of a range, ascending, each with the longest buckets that are built and not stale. */
+/**
+ * The parts of a range, ascending, each with the longest buckets that are built and not stale. At the level of 4 hours, the range
+ * from 3:50 to 12:05 consists of shorter buckets to 4:00, two of this level to 12:00, and shorter ones again.
+ */
 function* rangeParts(
   level: Level | null,
   range: BucketRange,
@@ -144,7 +147,9 @@ function* rangeParts(
   if (range.from >= range.to) return
   if (level === null) return yield { ...range, level }
   const ratio = level.seconds / BASE.seconds
+  // The buckets of this level that lie wholly in the range and are built; some are stale.
   const whole = { from: -indexAt(-range.from, ratio), to: indexAt(least([range.to, built.to]), ratio) }
+  // Up to `from` parts have been yielded; `index` is the next bucket that is not stale.
   let { from } = range
   let index = whole.from
   for (const stale of [...bucketRanges(level, built.stale), { from: whole.to, to: whole.to }]) {
