@@ -25,7 +25,7 @@ export type MarketDataSequence = {
   add(data: PositionedMarketData): void
 }
 
-/** The changes of complete blocks, to be committed together. */
+/** The changes of whole blocks, to be committed together. */
 export type Batch = {
   blocks: number
   /** Positions in incomplete blocks that are now complete: stored rows from later events of these blocks are replaced. */

@@ -9,9 +9,9 @@ import { type MarketColumn, marketColumn, type Table } from './table.ts'
 export type RowColumn = { name: string; type: RowType }
 
 /**
- * Storage of a resource's rows, in SQL for both databases. Most rows are those of one table. What says that more tables take part:
+ * Storage of a resource's rows, in SQL for both databases. Most rows are those of one table. If others take part, this says how:
  *
- * | a row | said by | for example |
+ * | a row | described by | for example |
  * |---|---|---|
  * | has columns of several tables | `from`, a select, whose `Positions` give the latest of their events; `fromInGaps` follows from it | `epochs`: its beginning, and its end |
  * | is there only as long as other rows say so | `condition`, and `shownBy`: the tables it reads, whose writer moves the row's position | `liquidityProviders`: a live provision |

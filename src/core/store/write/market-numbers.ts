@@ -2,7 +2,7 @@ import type { TableRow } from '../../model/table.ts'
 import { type Mutation, readEach } from '../queries-protocol.ts'
 import { FIND_MARKET } from '../statements.ts'
 
-/** Numbers of the markets seen so far, by id. They never change. */
+/** The stored numbers of markets that have been looked up so far, by id. They never change. */
 export type MarketNumbers = Map<string, bigint>
 
 /** Citus rejects subqueries in `values`. */
@@ -13,10 +13,10 @@ const INSERT_MARKET = `
 
 /** Adds the markets with these ids to `markets`, and those that are not stored to the table, each with the next number. */
 export function* numberMarkets(ids: Iterable<string>, markets: MarketNumbers): Mutation {
-  const unseen = [...ids].filter((id) => !markets.has(id))
+  const unnumbered = [...ids].filter((id) => !markets.has(id))
   // One statement after another, because each takes the next number.
-  for (const id of unseen) yield { text: INSERT_MARKET, values: [id] }
-  for (const [id, [row]] of yield* readEach(FIND_MARKET, unseen, (id) => [id])) {
+  for (const id of unnumbered) yield { text: INSERT_MARKET, values: [id] }
+  for (const [id, [row]] of yield* readEach(FIND_MARKET, unnumbered, (id) => [id])) {
     markets.set(id, BigInt(row![0]!))
   }
 }

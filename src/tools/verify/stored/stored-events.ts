@@ -52,8 +52,9 @@ export type StoredBeginning = {
 export type PeriodOpening = { side: 'at' | 'after' | 'before'; event: EventPosition }
 
 /**
- * Reads what is stored of all periods of a market, or of one, of which only the points and those of the previous period are read.
- * The points of one period are in memory.
+ * Reads what is stored of a market. The points of one period are in memory.
+ *
+ * @param only the one period to verify; null for all. Of earlier ones, only the previous one and the first one are read whole
  */
 export async function* storedEvents(
   market: StoredMarket,
@@ -64,6 +65,7 @@ export async function* storedEvents(
   let ended: StoredPeriod | null = null
   for await (const { seq, period, span, next } of storedPeriods(market)) {
     if (only !== null && seq > only) return
+    // The first point of the first period says whether its beginning is stored.
     const isRead = only === null || seq === 0n || seq + 1n >= only
     if (period === null) {
       if (isRead) yield { kind: 'points without period', seq, count: span!.points }
@@ -78,6 +80,7 @@ export async function* storedEvents(
     yield { kind: 'begin', ...beginning }
     const { event, position } = period
     const hasEnded = event.end !== null
+    // If its own end is not stored, the beginning of the next one may be.
     const end = hasEnded ? position : next?.event.end === null ? next.position : null
     for (const point of points) {
       for (const auction of await auctions.takeWhile((at) => isBefore(at, point.position))) yield auction

@@ -49,7 +49,7 @@ export class Provisions {
     ofParty.byId.set(id, provision)
     ofParty.shown += Number(showsParty(provision))
     ofParty.latest = latest(ofParty.latest, provision.position)
-    if (replaced !== undefined) this.#removeFromParty(id, replaced, ofParty)
+    if (replaced !== undefined) this.#takeBack(id, replaced, ofParty)
   }
 
   /** The latest position of a party's provisions; undefined if it has none. */
@@ -62,8 +62,11 @@ export class Provisions {
     return (this.#byParty.get(party.key)?.shown ?? 0) > 0
   }
 
-  /** Removes a replaced provision from its party. Rarely, that is another one than `newOwner`, which has it now. */
-  #removeFromParty(id: string, replaced: Provision, newOwner: PartyProvisions): void {
+  /**
+   * Takes back what a replaced provision has counted for its party. Rarely, that is another one than `newOwner`, and the provision
+   * is removed there.
+   */
+  #takeBack(id: string, replaced: Provision, newOwner: PartyProvisions): void {
     const owner = this.#byParty.get(replaced.party.key)!
     owner.shown -= Number(showsParty(replaced))
     if (owner === newOwner) return
