@@ -48,6 +48,8 @@ export type AssemblerOptions = {
   coverage: Coverage | null
   /** The block with which an empty store must begin; null or absent: the lowest one that begins. */
   first?: bigint | null
+  /** The chain that events must have, if the store is empty; null or absent: that of the first event. */
+  chainId?: string | null
   /** Called with each whole block, which the assembler's `coverage` then includes. */
   onBlock: (block: Block) => void
   /** Called with each event that is left out. */
@@ -96,7 +98,7 @@ export class BlockAssembler {
     this.#options = options
     this.#firstBegun = options.first ?? null
     this.#stored = new StoredBlocks(coverage)
-    this.#guard = new EventGuard(coverage?.chainId ?? null)
+    this.#guard = new EventGuard(coverage?.chainId ?? null, options.chainId)
   }
 
   /** The store's coverage once every block handed on is committed; null while there is none. */
@@ -123,6 +125,16 @@ export class BlockAssembler {
   /** Whether a block has begun and not ended. */
   get isBlockOpen(): boolean {
     return this.#open !== null
+  }
+
+  /** How many parts of block 1 have ended, as long as it is not handed on. */
+  get endedParts(): number {
+    return this.#blockOne.ended?.hashes.length ?? 0
+  }
+
+  /** Whether the store has only a part of a block, which is recorded. */
+  isIncomplete(height: bigint): boolean {
+    return this.#stored.isIncomplete(height)
   }
 
   /**
@@ -162,7 +174,21 @@ export class BlockAssembler {
    * @throws {GapError} as {@link accept}.
    */
   end(): void {
-    if (this.#open === null && this.#stored.hasAny(2n)) this.#handOnBlockOne()
+    if (this.#stored.hasAny(2n)) this.endBlockOne()
+  }
+
+  /** A part of block 1 cannot be read: the block is incomplete. */
+  missPart(): void {
+    this.#blockOne.partIsMissing()
+  }
+
+  /**
+   * No other part of block 1 follows: it is handed on, if one has ended.
+   *
+   * @throws {GapError} as {@link accept}.
+   */
+  endBlockOne(): void {
+    if (this.#open === null) this.#handOnBlockOne()
   }
 
   #beginBlock(): void {
@@ -296,7 +322,7 @@ export class BlockAssembler {
     if (open === null) {
       if (this.#firstBegun === null) this.counts.beforeFirstBlock++
       else this.counts.outsideBlocks++
-      if (this.#mayLackBeginning && hasIdOf(this.#envelope, '1-')) this.#blockOne.partHasNoBeginning()
+      if (this.#mayLackBeginning && hasIdOf(this.#envelope, '1-')) this.#blockOne.partIsMissing()
       return null
     }
     // Positions in the second part of block 1 count from the last event of the first part, even if that is stored.

@@ -15,18 +15,18 @@ export class BlockOne {
   #ended: EndedParts | null = null
   /** Hashes of parts that have begun but not ended. */
   readonly #withoutEnd = new Set<string>()
-  #isPartWithoutBeginning = false
+  #isPartMissing = false
 
   /** The parts that have ended; null if none has, or a later block has begun. */
   get ended(): EndedParts | null {
     return this.#ended
   }
 
-  /** Whether a part is there of which the beginning or the end is missing. */
+  /** Whether a part is not there, or only cut. */
   get isPartCut(): boolean {
     if (this.#withoutEnd.size > 0) return true
     // If both are there, it has come again.
-    return this.#isPartWithoutBeginning && (this.#ended?.hashes.length ?? 0) < 2
+    return this.#isPartMissing && (this.#ended?.hashes.length ?? 0) < 2
   }
 
   /**
@@ -54,9 +54,9 @@ export class BlockOne {
     )
   }
 
-  /** Must be called if there are events of a part whose beginning cannot be read. */
-  partHasNoBeginning(): void {
-    this.#isPartWithoutBeginning = true
+  /** Must be called if a part was there that cannot be read. */
+  partIsMissing(): void {
+    this.#isPartMissing = true
   }
 
   /** Must be called if a part has begun, and something else begins before its end. */
@@ -90,6 +90,6 @@ export class BlockOne {
   clear(): void {
     this.#ended = null
     this.#withoutEnd.clear()
-    this.#isPartWithoutBeginning = false
+    this.#isPartMissing = false
   }
 }

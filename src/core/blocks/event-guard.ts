@@ -14,16 +14,22 @@ const BUS_EVENT_VERSION = 1
  * does not matter here.
  */
 export class EventGuard {
-  /** The chain of the store; null if it is empty. */
   readonly #storedChain: string | null
+  readonly #requiredChain: string | null
   #chainId: string | null
   /** The bytes of {@link EventGuard.chainId}, with which those of each event are compared. */
   #chainIdBytes: DataView
 
-  constructor(storedChain: string | null) {
+  /**
+   * @param storedChain the chain of the store; null if it is empty
+   * @param requiredChain the chain that events must have if it is empty; null: that of the first event
+   */
+  constructor(storedChain: string | null, requiredChain: string | null = null) {
     this.#storedChain = storedChain
-    this.#chainId = storedChain
-    this.#chainIdBytes = copyBytes(Buffer.from(storedChain ?? ''))
+    this.#requiredChain = requiredChain
+    const chainId = storedChain ?? requiredChain
+    this.#chainId = chainId
+    this.#chainIdBytes = copyBytes(Buffer.from(chainId ?? ''))
   }
 
   /** The chain that events must have; null before the first event, if the store is empty. */
@@ -62,14 +68,20 @@ export class EventGuard {
       )
     }
     if (this.#chainId !== null) {
-      const other = this.#storedChain === null ? 'the input began with' : 'the store contains'
       throw new ChainError(
-        `an event of chain ${JSON.stringify(chainId)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
+        `an event of chain ${JSON.stringify(chainId)}, but ${this.#describeExpected()}`,
         position,
       )
     }
     this.#chainId = chainId
     this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
+  }
+
+  #describeExpected(): string {
+    const expected = JSON.stringify(this.#chainId)
+    if (this.#storedChain === null && this.#requiredChain !== null) return `${expected} is expected`
+    const of = this.#storedChain === null ? 'the input began with' : 'the store contains'
+    return `${of} chain ${expected}: use one store for each chain`
   }
 
   #checkSize({ kind, bodyStart, bodyEnd }: Envelope, position: RecordPosition): void {

@@ -13,15 +13,13 @@ import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
 
-/** A block with all its events; block 1 in each of its two parts. */
+/** A block with all its events; block 1 with those of both its parts, genesis and the block itself. */
 export type CompleteBlock = {
   height: bigint
   /** Unix nanoseconds. */
   timestamp: bigint
-  /** Tells the parts of block 1 apart. */
-  hash: string
   /** Its events, as the core sent them. */
-  events: Buffer[]
+  events: readonly Buffer[]
   /** Its end, in the segment that it was read from. */
   end: SegmentOffset
 }
@@ -41,34 +39,27 @@ export class CompleteBlocks {
   /**
    * The block of a height; null if no log has it complete, or not yet.
    *
-   * @param partBefore the hash of a part of block 1, if the other part is looked for, which need not be there; otherwise null
-   *
    * @throws what `FollowedLog.read` (followed-log.ts) throws; may be called again.
    */
-  async next(height: bigint, partBefore: string | null = null): Promise<CompleteBlock | null> {
-    const isOtherPart = partBefore !== null
-    if (!isOtherPart) {
-      // A block that was given or dropped is looked for anew.
-      if (height < this.#nextHeight) this.#reading = null
-      this.#nextHeight = height
-    }
+  async next(height: bigint): Promise<CompleteBlock | null> {
+    // A block that was given or dropped is looked for anew.
+    if (height < this.#nextHeight) this.#reading = null
+    this.#nextHeight = height
     for (;;) {
       const reading = this.#reading
       const block = reading?.blocks[0]
       if (reading === null || block === undefined) {
-        if (!(await this.#readMore(height, isOtherPart))) return null
+        if (!(await this.#readMore(height))) return null
         continue
       }
-      const isWanted = block.height === height && block.hash !== partBefore
-      if (isWanted || block.height <= height) reading.blocks.shift()
-      if (isWanted) {
-        this.#nextHeight = height + 1n
-        return block
+      if (block.height > height) {
+        this.#leaveWithout(reading.segment, height, block.height - 1n)
+        continue
       }
-      if (block.height <= height) continue
-      // A later block follows. The other part of block 1 need not be there; any other block should be.
-      if (isOtherPart) return null
-      this.#leaveWithout(reading.segment, height, block.height - 1n)
+      reading.blocks.shift()
+      if (block.height < height) continue
+      this.#nextHeight = height + 1n
+      return block
     }
   }
 
@@ -80,10 +71,11 @@ export class CompleteBlocks {
    * | either | none | false |
    * | goes on later | another one | turns to that once it has been ahead for long; false until then |
    * | has ended | another one | turns to that |
-   * | goes on later | the same, with more bytes now | false |
-   * | either | the same, all of it read | the height is missing there: it is looked for again; false for the other part of block 1 |
+   * | goes on later | the same, with more bytes now, or of block 1 only a part has ended | false |
+   * | has ended, with one part of block 1 | the same | block 1 is in another segment, or has one part |
+   * | either | the same, all of it read | the height is missing there: it is looked for again |
    */
-  async #readMore(height: bigint, isOtherPart: boolean): Promise<boolean> {
+  async #readMore(height: bigint): Promise<boolean> {
     if (this.#reading === null || !this.#reading.mayHave(height)) this.#turnToSegmentOf(height)
     const reading = this.#reading
     if (reading === null) return false
@@ -95,8 +87,13 @@ export class CompleteBlocks {
       this.#turnToSegmentOf(height)
       return true
     }
-    if (isOtherPart || !(reading.isAtEnd || isReadToEnd(segment, reading.offset))) return false
+    if (!reading.isAtEnd && (reading.isInBlockOne || !isReadToEnd(segment, reading.offset))) return false
     this.#leaveWithout(segment, height, height)
+    // A chain may have only one part of it, and a segment may end after that.
+    if (reading.isInBlockOne && segment.last === 1n && this.#find(height) === null) {
+      reading.endBlockOne()
+      this.#reading = reading
+    }
     return true
   }
 
@@ -148,7 +145,12 @@ class SegmentBlocks {
   #height: bigint
   readonly #check = new EventCheck(null)
   readonly #frames: SegmentFrames
+  /** The events of the open block. */
   #events: Buffer[] = []
+  /** Block 1 as far as its parts have ended; null if none has, or it is given. */
+  #blockOne: { block: CompleteBlock; hash: string } | null = null
+  /** Whether an event of block 1 is missing, or cannot be read. */
+  #isBlockOneCut = false
 
   /** @param onDamage called if nothing can be read from a block on, with the reason */
   constructor(segment: LogSegment, onDamage: (from: bigint, reason: string) => void) {
@@ -176,6 +178,18 @@ class SegmentBlocks {
     return this.#isAtEnd
   }
 
+  /** Whether one part of block 1 has ended: the other one, or block 2, may follow. */
+  get isInBlockOne(): boolean {
+    return this.#blockOne !== null && !this.#isBlockOneCut
+  }
+
+  /** No other part of block 1 follows: it is among the blocks now, if it is complete. */
+  endBlockOne(): void {
+    if (this.#blockOne !== null && !this.#isBlockOneCut) this.blocks.push(this.#blockOne.block)
+    this.#blockOne = null
+    this.#height = 2n
+  }
+
   /** Reads the next bytes; returns whether there were any, or there are blocks before a damage. */
   async readPiece(): Promise<boolean> {
     try {
@@ -186,6 +200,7 @@ class SegmentBlocks {
     } catch (error) {
       if (!isDamage(error)) throw error
       this.#isAtEnd = true
+      this.#blockOne = null
       this.#onDamage(this.#height, error.message)
       return this.blocks.length > 0
     }
@@ -200,24 +215,45 @@ class SegmentBlocks {
     } catch (error) {
       if (!(error instanceof RefusedEventError)) throw error
       this.#check.dropOpenBlock()
+      this.#cutBlockOne()
       return OUTSIDE
     }
   }
 
   /** @param offset the end of the event's record */
   #accept(bytes: Buffer, start: number, end: number, offset: number): void {
-    const { role, block } = this.#checkedOrOutside(bytes, start, end)
+    const { role, block, dropsBlock } = this.#checkedOrOutside(bytes, start, end)
+    if (dropsBlock) this.#cutBlockOne()
     if (role === 'outside') return
     if (role === 'begin') {
+      if (this.#height === 1n && block!.height !== 1n) this.endBlockOne()
       this.#events = []
       this.#height = block!.height
     }
     this.#events.push(Buffer.from(bytes.subarray(start, end)))
     if (role !== 'end') return
     const { height, timestamp, hash, isWhole } = block!
+    const ended = { height, timestamp, events: this.#events, end: { segment: this.segment, offset } }
+    if (height === 1n) {
+      if (!isWhole) this.#cutBlockOne()
+      this.#endPart(ended, hash)
+      return
+    }
     this.#height = height + 1n
-    if (!isWhole) return
-    const blockEnd = { segment: this.segment, offset }
-    this.blocks.push({ height, timestamp, hash, events: this.#events, end: blockEnd })
+    if (isWhole) this.blocks.push(ended)
+  }
+
+  /** If this is in block 1, that is not complete. */
+  #cutBlockOne(): void {
+    if (this.#height === 1n) this.#isBlockOneCut = true
+  }
+
+  /** A part of block 1 has ended. With both, the block is complete. */
+  #endPart(part: CompleteBlock, hash: string): void {
+    const first = this.#blockOne
+    if (first?.hash === hash) return
+    const events = [...(first?.block.events ?? []), ...part.events]
+    this.#blockOne = { block: { ...part, events }, hash }
+    if (first !== null) this.endBlockOne()
   }
 }

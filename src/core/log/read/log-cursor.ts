@@ -3,14 +3,11 @@ import type { SegmentFrames } from '../segment-frames.ts'
 import { isSameSegment, type LogSegment } from './followed-log.ts'
 import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
-import { LogUnreachableError } from './log-source.ts'
 import { framesOf } from './read-segment.ts'
 
 /** A segment, and its frames from where it was read to. */
 export type SegmentReading = {
   readonly segment: LogSegment
-  /** The block that it was begun for: those before it were not asked for, and may be in it nevertheless. */
-  readonly begunFor: bigint
   readonly frames: SegmentFrames
   /** Whether nothing follows what was read. */
   isAtEnd: boolean
@@ -21,19 +18,15 @@ export type SegmentReading = {
  * to its end, and looks again. A block that no log has, and none may still get, is passed over once a later one is there.
  *
  * Whoever reads must note in `SegmentChoice` what a segment does not have although its name promises it: otherwise it is chosen
- * again for that. A segment that is chosen again for the block for which it was left is refused.
+ * again for that, and read again and again.
  */
 export class LogCursor {
   readonly #reader: LogReader
   readonly #sinkOf: (segment: LogSegment) => RecordSink
   #reading: SegmentReading | null = null
-  /** The block that was asked for last. */
-  #needed = 0n
-  /** The segment that was left last, and the block that was needed then; null once another segment was begun. */
-  #left: { segment: LogSegment; needed: bigint } | null = null
   readonly #lag = new Lag()
 
-  /** @param sinkOf gives what receives the frames of a segment; they are of {@link reading} then */
+  /** @param sinkOf called when a segment is begun; gives what receives its frames, when it is {@link reading} */
   constructor(reader: LogReader, sinkOf: (segment: LogSegment) => RecordSink) {
     this.#reader = reader
     this.#sinkOf = sinkOf
@@ -45,15 +38,13 @@ export class LogCursor {
   }
 
   /**
-   * Reads the next bytes that may contain a block, and returns the segment; null if there are none yet. Before the next call,
-   * its frames must be handed on ({@link SegmentFrames.handOn}). If it fails, the segment is {@link reading}.
+   * Reads the next bytes that may contain a block, and returns {@link reading}; null if there are none yet. Before the next call,
+   * the frames must be handed on ({@link SegmentFrames.handOn}). If it fails, the segment is {@link reading}.
    *
    * @throws {EventStreamError} for damage.
-   * @throws {LogUnreachableError} for a segment that was left for this block, and is chosen again; it is not {@link reading}.
    * @throws what `FollowedLog.read` (followed-log.ts) throws.
    */
   async read(needed: bigint): Promise<SegmentReading | null> {
-    this.#needed = needed
     for (;;) {
       if (this.#reading === null || this.#reading.isAtEnd) {
         const next = this.#segmentFor(needed)
@@ -70,7 +61,6 @@ export class LogCursor {
 
   /** Leaves the segment that is read before its end: what is needed next is looked for in others, too. */
   leave(): void {
-    if (this.#reading !== null) this.#left = { segment: this.#reading.segment, needed: this.#needed }
     this.#reading = null
   }
 
@@ -87,16 +77,8 @@ export class LogCursor {
   }
 
   #begin(segment: LogSegment): void {
-    this.#reading = null
-    const left = this.#left
-    this.#left = null
-    const begunFor = this.#needed
-    if (left !== null && left.needed === begunFor && isSameSegment(left.segment, segment))
-      throw new LogUnreachableError(
-        `${segment.name} was left for block ${begunFor}, and chosen again; report this if it lasts`,
-      )
     const frames = framesOf(segment, this.#sinkOf(segment))
-    this.#reading = { segment, begunFor, frames, isAtEnd: false }
+    this.#reading = { segment, frames, isAtEnd: false }
   }
 
   /** The segment to read a block from, or else the first one after it; null if there is none yet. */

@@ -7,8 +7,8 @@ import { SegmentChoice } from './segment-choice.ts'
 const LOOK_MS = 1_000
 
 /**
- * Reads one or several event logs by height, as one source: their blocks are the same. This looks at the logs again, and waits
- * until they change; its parts answer what is in them.
+ * One or several event logs as one source: their blocks are the same. This looks at the logs, and waits until they change; its
+ * parts answer what is in them, and `LogCursor` and `CompleteBlocks` read.
  */
 export class LogReader {
   readonly logs: readonly FollowedLog[]

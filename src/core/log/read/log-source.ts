@@ -44,6 +44,6 @@ export type LogSource = {
    * @throws an error with the code ENOENT if there is no such file (any more).
    */
   read(name: string, offset: number, length: number): Promise<Buffer>
-  /** Calls back when the log may have changed, until the returned function is called. From a URL nothing is read before and after. */
+  /** Calls back when the log may have changed, until the returned function is called. A URL is looked at regularly only between the two. */
   watch(onChange: () => void): () => void
 }

@@ -7,6 +7,8 @@ import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
 export type ChoiceOptions = {
   /** Whether to pass over blocks of which events are missing. */
   wantsWhole?: boolean
+  /** A segment not to read it from. */
+  except?: LogSegment
 }
 
 /** For how long other segments go first after one could not be read, in milliseconds. */
@@ -106,8 +108,10 @@ export class SegmentChoice {
   }
 
   #findIn(logs: readonly FollowedLog[], height: bigint, options: ChoiceOptions): LogSegment | null {
+    const { except } = options
     const having = logs
       .flatMap((log) => this.#having(log, height, options))
+      .filter((segment) => except === undefined || !isSameSegment(segment, except))
       .filter((segment) => this.#unreadable.find(segment, height) === null)
     const whole = having.filter(({ kind }) => kind !== 'part')
     const complete = height === 1n ? withBothParts(whole) : whole
@@ -166,8 +170,8 @@ export class SegmentChoice {
 }
 
 /**
- * Of segments with block 1, those in which block 2 follows its two parts. A segment with block 1 alone may have only the first of
- * them, since a core may have stopped between them. If there are no others, it is read all the same.
+ * Of segments with block 1, those that go on with block 2 by their names. A segment with block 1 alone may have only one of its
+ * two parts, since a core may have stopped between them. If there are no others, it is read all the same.
  */
 function withBothParts(segments: readonly LogSegment[]): readonly LogSegment[] {
   const followed = segments.filter(({ last }) => last > 1n)

@@ -4,7 +4,7 @@ import { type Block, ChainError, GapError, StrictError } from '#core/blocks/bloc
 import type { Coverage } from '#core/domain/coverage'
 import { type HeightRange, holdAll } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import { isReadToEnd, isSameSegment, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
+import { isReadToEnd, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
 import { LogUnreachableError } from '#core/log/read/log-source'
@@ -18,15 +18,12 @@ class LeaveSegment extends Error {
   override name = 'LeaveSegment'
 }
 
-/** Why blocks are missing, and whether only whole ones of another segment count. */
-type MissingOptions = ChoiceOptions & { reason?: string }
-
 type LogBlocksOptions = {
   /** The store's coverage; null while it is empty. */
   stored: Coverage | null
   /** The required chain of events; null: that of the log's head. */
   chain: string | null
-  /** Whether blocks that no log has whole may be missing; gaps are recorded. */
+  /** Whether blocks that no log has whole, and none may still get, may be missing; gaps are recorded. */
   allowGap: boolean
   /** Heights of which any may be missing: ascending, without overlap. */
   accepted: readonly HeightRange[]
@@ -46,20 +43,19 @@ type LogBlocksListener = {
  * another one; `NeededBlocks` assembles the blocks, and says which comes next.
  *
  * Damage is no end: a block of which an event cannot be read is taken from another segment, or is missing. What a segment turns
- * out not to have is noted in `SegmentChoice`, and if another segment has it, this one is left:
+ * out not to have is noted in `SegmentChoice`, so that it is not chosen for that again. If the blocks are elsewhere, which means
+ * that another segment has one of them, or that a log may still get it, the segment is left:
  *
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
  * | its bytes cannot be read at the moment | nothing; for a while others go first | is left if another one has the block |
- * | an event that cannot be decoded, or of another chain than the log | its block | is left if another one has the block |
- * | a block begins, or the segment ends, after the block that the store needs | those between | is left if another one has any |
- * | blocks are missing, or incomplete | these blocks | is left if another one has any whole; otherwise they may be missing, or it is a gap |
+ * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
+ * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
+ * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere, whole; otherwise they may be missing, or it is a gap |
  *
- * For damage, and whenever a segment is left, the open block is forgotten; otherwise the same segment is read on.
- *
- * A segment is left only for the block that it was begun for, or a later one. A block below that, in a gap of the store, is taken if
- * it is whole, and otherwise passed over: no gap is thrown for it.
+ * Whenever a segment is left, the needed block is noted as unreadable there: so this ends. A block below the needed one, in a gap of
+ * the store, is taken if it is whole, and otherwise passed over: no segment is left, and no gap is thrown for it.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -101,10 +97,11 @@ export class LogBlocks {
    * @throws {ChainError} for an event of another chain.
    * @throws {StrictError} for an invalid event, if `strict`.
    * @throws {LogUnreachableError} if the segment that was being read is gone.
+   * @throws {NewerLogError} when a log's head is of a later version.
    */
   async readPiece(): Promise<boolean> {
     this.#fault = null
-    const needed = this.#blocks.next()
+    const { needed } = this.#blocks
     if (needed === null) return false
     let reading: SegmentReading | null
     try {
@@ -123,17 +120,19 @@ export class LogBlocks {
     return true
   }
 
-  /** @throws {LeaveSegment} if blocks turn out to be missing that another segment has. */
+  /**
+   * @throws {LeaveSegment} if blocks turn out to be missing that are elsewhere.
+   * @throws {GapError} if they are not, and must not be missing.
+   */
   #handOn(reading: SegmentReading): void {
     const { segment, frames } = reading
-    const following = frames.handOn()
+    const isAtEnd = frames.handOn() === 'nothing'
     // It may have grown since reading began.
     const current = segment.log.current(segment) ?? segment
-    if (following === 'nothing' || isReadToEnd(current, frames.offset))
-      this.#leaveIfMissing(reading, current.last + 1n)
-    // A segment ends with a whole block.
-    if (following === 'nothing') this.#blocks.forgetOpen()
-    this.#blocks.wasRead()
+    const { last } = current
+    if (isAtEnd || isReadToEnd(current, frames.offset)) this.#leaveIfMissing(reading, last + 1n)
+    // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
+    if (isAtEnd && last === 1n) this.#orLeaveForGap(reading, () => this.#blocks.endBlockOne())
   }
 
   /**
@@ -141,21 +140,28 @@ export class LogBlocks {
    * {@link fault} is waited for.
    *
    * @throws the error, if it is neither damage nor a fault of reading.
-   * @throws {LogUnreachableError} if no segment is being read, or that is gone.
+   * @throws {LogUnreachableError} if the segment is gone.
    */
   #leaveUnread(needed: bigint, error: unknown): boolean {
     const segment = this.#cursor.reading?.segment
-    const fault = faultOf(error)
-    if (segment === undefined) throw fault ?? error
+    if (segment === undefined) throw error
     if (isUnreadable(error)) {
       this.#cannotReadRest(segment, error)
       this.#cursor.leave()
       return true
     }
+    const fault = faultOf(error)
     if (fault === null) throw error
-    this.#reader.segments.noteRefused(segment)
-    if (this.#isElsewhere(needed, segment)) {
-      this.#blocks.forgetOpen()
+    const { segments } = this.#reader
+    segments.noteRefused(segment)
+    const other = segments.find(needed, { except: segment })
+    if (other !== null && segments.isAvailable(other)) {
+      this.#cursor.leave()
+      return true
+    }
+    // An operator who does without the block does not wait for the log.
+    if (this.#isAccepted({ from: needed, to: needed })) {
+      segments.noteUnreadable(segment, { from: needed, to: needed, reason: fault.message })
       this.#cursor.leave()
       return true
     }
@@ -165,90 +171,64 @@ export class LogBlocks {
     return false
   }
 
-  /** Whether a block can be read from another segment than this one, which cannot be read at the moment. */
-  #isElsewhere(needed: bigint, segment: LogSegment): boolean {
-    const { segments } = this.#reader
-    const other = segments.find(needed)
-    return other !== null && segments.isAvailable(other) && !isSameSegment(other, segment)
-  }
-
+  /** Begins a segment: what is given receives its frames. */
   #sinkOf(segment: LogSegment): RecordSink {
     const ofLog = segment.log.chainId
-    const expected = this.#options.chain ?? ofLog
+    this.#blocks.beginSegment(this.#options.chain ?? ofLog)
     return (bytes, start, end, position) => {
       const reading = this.#cursor.reading!
       try {
-        const begun = this.#blocks.accept(bytes, start, end, position)
-        this.#checkChain(expected, position)
-        if (begun !== null) this.#leaveIfMissing(reading, begun)
+        this.#orLeaveForGap(reading, () => {
+          const begun = this.#blocks.accept(bytes, start, end, position)
+          if (begun !== null) this.#leaveIfMissing(reading, begun)
+        })
       } catch (error) {
-        if (error instanceof GapError) {
-          this.#leaveForGap(reading, error)
-          return
-        }
         // A log is of one chain: an event of another one is damaged.
-        const isOfLog = error instanceof ChainError && ofLog !== null && ofLog === expected
-        if (!isUnreadable(error) && !(isOfLog && this.#isOfChain(ofLog))) throw error
+        const isOfOther = error instanceof ChainError && ofLog !== null && ofLog === this.#blocks.chainId
+        if (!isUnreadable(error) && !isOfOther) throw error
         this.#cannotReadEvent(reading, error)
       }
     }
   }
 
-  /** @throws {ChainError} if the first event was of another chain than expected. */
-  #checkChain(expected: string | null, position: RecordPosition): void {
-    const { chainId } = this.#blocks
-    if (expected === null || chainId === expected) return
-    throw new ChainError(
-      `an event of chain ${JSON.stringify(chainId)}, but ${JSON.stringify(expected)} is expected`,
-      position,
-    )
-  }
-
-  /** Whether the store is of a chain, or empty. */
-  #isOfChain(chain: string): boolean {
-    const stored = this.#blocks.coverage
-    return stored === null || stored.chainId === chain
-  }
+  // What is missing
 
   /**
-   * Leaves a segment in which the needed blocks do not precede another one, although its name promises them, if another segment has
-   * them.
+   * Leaves a segment if another block comes where the needed one should, and that is elsewhere.
    *
    * @throws {LeaveSegment}
    *
    * @param next the block that has begun, or the one after the segment's last
    */
   #leaveIfMissing(reading: SegmentReading, next: bigint): void {
-    const from = this.#blocks.nextAfterHandedOn()
+    const from = this.#blocks.needed
     if (from === null || from >= next) return
-    this.#leaveWithout(reading, { from, to: next - 1n })
-  }
-
-  /** Whether blocks that are missing in the segment that is read, or incomplete, may be: not if another one has any of them whole. */
-  #mayMiss(missing: HeightRange): boolean {
-    return this.#isAllowed(missing) && !this.#isInOther(this.#cursor.reading!, missing, { wantsWhole: true })
-  }
-
-  #isAllowed(missing: HeightRange): boolean {
-    const { allowGap, accepted } = this.#options
-    return allowGap || holdAll(accepted, missing)
+    // If the store has a part of it, other parts are of no use.
+    this.#leaveWithout(reading, { from, to: next - 1n }, { wantsWhole: this.#blocks.isIncomplete(from) })
   }
 
   /**
-   * Leaves a segment because of a gap, if another one has one of the missing blocks whole. A block in a gap of the store, which is
-   * not whole here either, is passed over.
+   * Does work that may find a gap. The segment is left for that if one of the missing blocks is elsewhere, whole. A block in a gap
+   * of the store, which is not whole here either, is passed over.
    *
    * @throws {LeaveSegment}
-   * @throws {GapError} the error, if none has.
+   * @throws {GapError} the gap, if it is not elsewhere.
    */
-  #leaveForGap(reading: SegmentReading, error: GapError): void {
-    this.#blocks.beginAnew()
-    this.#leaveWithout(reading, error, { wantsWhole: true })
-    if (error.to >= reading.begunFor) throw error
+  #orLeaveForGap(reading: SegmentReading, work: () => void, isAgain = false): void {
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof GapError)) throw error
+      this.#blocks.drop()
+      this.#leaveWithout(reading, error, { wantsWhole: true })
+      if (!this.#isBelowNeeded(error)) throw error
+      // The event may begin another block than the one that is passed over.
+      if (!isAgain) this.#orLeaveForGap(reading, work, true)
+    }
   }
 
   /**
-   * Passes over an event, and over the block that it is in; leaves the segment if another one has that.
+   * Passes over an event, and over the block that it is in; leaves the segment if that is elsewhere.
    *
    * @throws {LeaveSegment}
    */
@@ -257,53 +237,68 @@ export class LogBlocks {
       this.#options.logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
       return
     }
-    const height = this.#blocks.forgetOpen()
+    const height = this.#blocks.drop()
     if (height === null) return
     this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    this.#leaveWithout(reading, { from: height, to: height }, { reason: message })
+    this.#leaveWithout(reading, { from: height, to: height }, {}, message)
+  }
+
+  /** Passes over everything in a segment from the needed block on. */
+  #cannotReadRest(segment: LogSegment, { message: reason }: Error): void {
+    const from = this.#blocks.needed
+    if (from === null) return
+    this.#options.logger.warn(
+      `live ingestion: ${segment.name} cannot be read from block ${from} on: ${reason}`,
+    )
+    this.#reader.segments.noteUnreadable(segment, { from, to: null, reason })
   }
 
   /**
-   * Leaves a segment that turned out not to have some blocks, if another one has any of them.
+   * Notes blocks that a segment turned out not to have, as far as its name promises them, with the needed one if that should have
+   * come before; leaves the segment if they are elsewhere.
    *
    * @throws {LeaveSegment}
    */
-  #leaveWithout(reading: SegmentReading, missing: HeightRange, options: MissingOptions = {}): void {
-    if (!this.#isInOther(reading, missing, options)) return
-    this.#blocks.reached(missing.from)
-    this.#blocks.forgetOpen()
-    throw new LeaveSegment()
+  #leaveWithout(
+    { segment }: SegmentReading,
+    { from, to }: HeightRange,
+    choice: ChoiceOptions,
+    reason = `${segment.name} does not have it with all its events`,
+  ): void {
+    const needed = this.#blocks.needed ?? from
+    this.#reader.segments.noteUnreadable(segment, { from: needed < from ? needed : from, to, reason })
+    if (!this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to }, choice))
+      throw new LeaveSegment()
+  }
+
+  /** Whether blocks may be missing, of which not all events are in the segment that is read. */
+  #mayMiss(missing: HeightRange): boolean {
+    const isAllowed = this.#options.allowGap || this.#isAccepted(missing)
+    if (!isAllowed || this.#isBelowNeeded(missing)) return false
+    return !this.#areElsewhere(this.#cursor.reading!.segment, missing, { wantsWhole: true })
+  }
+
+  #isBelowNeeded({ to }: Pick<HeightRange, 'to'>): boolean {
+    const { needed } = this.#blocks
+    return needed !== null && to < needed
   }
 
   /**
-   * Notes blocks that a segment turned out not to have, as far as its name promises them. Returns whether another one has any of
-   * them; false for blocks below the one that it was begun for. If they may be missing, one that cannot be read at the moment does
-   * not count.
+   * Whether another segment than the one that is read has one of some blocks, or a log may still get the first. If an
+   * operator has accepted that they are missing, a segment that cannot be read at the moment does not count.
    */
-  #isInOther(
-    { segment, begunFor }: SegmentReading,
-    missing: HeightRange,
-    { reason = `${segment.name} does not have it with all its events`, ...choice }: MissingOptions,
-  ): boolean {
-    const { segments } = this.#reader
+  #areElsewhere(segment: LogSegment, missing: HeightRange, choice: ChoiceOptions): boolean {
+    const { segments, gaps } = this.#reader
     const { from, to } = missing
-    segments.noteUnreadable(segment, { from, to, reason })
-    if (to < begunFor) return false
-    const next = segments.nextAfter(from - 1n, choice)
+    if (gaps.waitsFor(from).length > 0) return true
+    const others = { ...choice, except: segment }
+    const next = segments.nextAfter(from - 1n, others)
     if (next === null || next > to) return false
-    return !this.#isAllowed(missing) || segments.isAvailable(segments.find(next, choice)!)
+    return !this.#isAccepted(missing) || segments.isAvailable(segments.find(next, others)!)
   }
 
-  /** Passes over everything in a segment from the next block on. */
-  #cannotReadRest(segment: LogSegment, { message }: Error): void {
-    const from = this.#blocks.next()
-    this.#blocks.forgetOpen()
-    if (from === null) return
-    this.#options.logger.warn(
-      `live ingestion: ${segment.name} cannot be read from block ${from} on: ${message}`,
-    )
-    this.#reader.segments.noteUnreadable(segment, { from, to: null, reason: message })
-    this.#blocks.reached(from)
+  #isAccepted(missing: HeightRange): boolean {
+    return holdAll(this.#options.accepted, missing)
   }
 }
 

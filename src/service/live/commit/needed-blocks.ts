@@ -1,10 +1,10 @@
-// What a store needs of its event logs: which block comes next, and what the events of it amount to.
+// What a store needs of its event logs: which block comes next, and what its events amount to.
 import { type AssemblerOptions, BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { SegmentChoice } from '#core/log/read/segment-choice'
 import type { RecordPosition } from '#core/records/record-position'
 
-type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first'> & {
+type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first' | 'chainId'> & {
   /** Which heights the logs have. */
   segments: SegmentChoice
   /** The store's coverage; null while it is empty. */
@@ -12,18 +12,17 @@ type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first'> & {
 }
 
 /**
- * Assembles the blocks of event logs that a store does not have, and says which one is needed next. A block that is open may be
- * forgotten: a new assembler then goes on after the last whole one.
+ * Assembles the blocks of event logs that a store does not have, and says which one is needed next. Each segment is begun anew:
+ * a block is of one segment, block 1 with both its parts, too.
  */
 export class NeededBlocks {
   readonly #options: NeededBlocksOptions
+  /** The chain of the segment that is read, if it is known. */
+  #chainId: string | null = null
   #assembler: BlockAssembler
-  /** The store's last block, if it is to be read again since the store may have a part of it. */
-  #readAgain: bigint | null
 
   constructor(options: NeededBlocksOptions) {
     this.#options = options
-    this.#readAgain = options.stored?.height ?? null
     this.#assembler = this.#assemblerAfter(options.stored)
   }
 
@@ -32,9 +31,26 @@ export class NeededBlocks {
     return this.#assembler.coverage
   }
 
-  /** The chain that events must have; null before the first event, if the store is empty. */
+  /** The chain that events must have; null before the first event, if nothing says it. */
   get chainId(): string | null {
     return this.#assembler.chainId
+  }
+
+  /**
+   * The block to read next: the one after the store's last, as it is once every block handed on is committed. That one itself, if
+   * it is incomplete there, and a log has it whole. Null if the store is empty, and no log has a block, or one has not answered yet.
+   */
+  get needed(): bigint | null {
+    const { segments } = this.#options
+    const { height } = this.#assembler
+    if (height === null) return segments.lowest()
+    const isWanted = this.isIncomplete(height) && segments.find(height, { wantsWhole: true }) !== null
+    return isWanted ? height : height + 1n
+  }
+
+  /** Whether the store has only a part of a block. */
+  isIncomplete(height: bigint): boolean {
+    return this.#assembler.isIncomplete(height)
   }
 
   /** Whether a block has begun and not ended. */
@@ -42,22 +58,10 @@ export class NeededBlocks {
     return this.#assembler.isBlockOpen
   }
 
-  /** The block to read next, from its beginning on; null if the logs and the store are empty. A block that is open is read on. */
-  next(): bigint | null {
-    const { pendingHeight, isBlockOpen } = this.#assembler
-    if (isBlockOpen && pendingHeight !== null) return pendingHeight
-    const again = this.#readAgain
-    return again !== null && this.#options.segments.find(again) !== null ? again : this.nextAfterHandedOn()
-  }
-
-  /**
-   * The first block that the store will not have once every block handed on is committed; null if the logs are empty, too. A block
-   * that is open is not handed on, but block 1 is whole before it is handed on, when another one begins.
-   */
-  nextAfterHandedOn(): bigint | null {
-    const { height, pendingHeight, isBlockOpen } = this.#assembler
-    if (height !== null) return height + 1n
-    return pendingHeight === 1n && !isBlockOpen ? 2n : this.#options.segments.lowest()
+  /** Begins a segment of a chain, and forgets everything that is not handed on; null: the chain is not known. */
+  beginSegment(chainId: string | null): void {
+    this.#chainId = chainId
+    this.#assembler = this.#assemblerAfter(this.coverage)
   }
 
   /**
@@ -69,37 +73,34 @@ export class NeededBlocks {
     const before = this.#assembler.pendingHeight
     this.#assembler.accept(bytes, start, end, position)
     const { pendingHeight } = this.#assembler
-    if (pendingHeight === null || pendingHeight === before) return null
-    this.reached(pendingHeight)
-    return pendingHeight
+    if (pendingHeight === 1n && this.#assembler.endedParts === 2) this.endBlockOne()
+    return pendingHeight === before ? null : pendingHeight
   }
 
-  /** The logs were read up to a block: the store's last one need not be read again if that is behind. */
-  reached(height: bigint): void {
-    if (this.#readAgain !== null && height > this.#readAgain) this.#readAgain = null
+  /**
+   * The segment ends after block 1: that is handed on, if one of its parts has ended.
+   *
+   * @throws {GapError} if a part of it is missing that must not be.
+   */
+  endBlockOne(): void {
+    this.#assembler.endBlockOne()
   }
 
-  /** What could be read for the block that was needed was read. */
-  wasRead(): void {
-    this.#readAgain = null
-  }
-
-  /** Forgets the block that is open, if any; returns its height, unless the store has it. Block 1, once it has ended, stays. */
-  forgetOpen(): bigint | null {
-    const { isBlockOpen, pendingHeight } = this.#assembler
-    if (!isBlockOpen) return null
-    this.beginAnew()
-    return pendingHeight
-  }
-
-  /** Forgets everything that is not handed on. Must be called after an error. */
-  beginAnew(): void {
+  /**
+   * Forgets the block that is not handed on, of which not all can be read; must be called after an error. Returns its height; null if
+   * none has begun, or the store has it.
+   */
+  drop(): bigint | null {
+    const { pendingHeight } = this.#assembler
     this.#assembler = this.#assemblerAfter(this.coverage)
+    // The other part of it may follow.
+    if (pendingHeight === 1n) this.#assembler.missPart()
+    return pendingHeight
   }
 
   #assemblerAfter(coverage: Coverage | null): BlockAssembler {
     // A first block that cannot be read is missing, too.
     const first = coverage === null ? this.#options.segments.lowest() : null
-    return new BlockAssembler({ ...this.#options, coverage, first })
+    return new BlockAssembler({ ...this.#options, coverage, first, chainId: this.#chainId })
   }
 }

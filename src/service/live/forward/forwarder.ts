@@ -124,20 +124,16 @@ export class Forwarder {
     const blocks = new CompleteBlocks(this.#reader)
     let next = this.#progress.firstHeight()
     this.#progress.note({ isClean: false })
-    /** The hash of the part of block 1 that was passed on, until the other part or block 2 is. */
-    let partBefore: string | null = null
     /** The last block of the upgrade that was announced on this connection. */
     let announced: bigint | null = null
     for (;;) {
       if (closed.aborted) throw closed.reason
       if (signal.aborted) return
       next ??= this.#progress.firstHeight()
-      const block: CompleteBlock | null =
-        next === null ? null : await this.#nextBlock(blocks, next, partBefore)
+      const block: CompleteBlock | null = next === null ? null : await this.#blockOf(next, blocks)
       if (block !== null) {
         await this.#send(connection, block.events)
         this.#progress.passed(block)
-        partBefore = block.height === 1n && partBefore === null ? block.hash : null
         next = block.height + 1n
         continue
       }
@@ -174,21 +170,11 @@ export class Forwarder {
     this.#messages += events.length
   }
 
-  /**
-   * The block of a height, or before it the other part of block 1 if one was passed on alone. Null if no log has it yet, or it
-   * cannot be read at the moment, which is a fault.
-   *
-   * @param partBefore the hash of the part that was passed on; null if none was, or both were
-   */
-  async #nextBlock(
-    blocks: CompleteBlocks,
-    next: bigint,
-    partBefore: string | null,
-  ): Promise<CompleteBlock | null> {
+  /** The block of a height; null if no log has it yet, or it cannot be read at the moment, which is a fault. */
+  async #blockOf(height: bigint, blocks: CompleteBlocks): Promise<CompleteBlock | null> {
     try {
       refuseSeveralChains(this.#reader.logs)
-      const part = partBefore === null ? null : await blocks.next(1n, partBefore)
-      const block = part ?? (await blocks.next(next))
+      const block = await blocks.next(height)
       if (block !== null) this.#faults.readBlock()
       return block
     } catch (error) {
