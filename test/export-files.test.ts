@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readdirSync, readlinkSync, truncateSync } from 'node:fs'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
-import { ExportFile } from '#service/exports/export-file'
+import { ExportFile, NoTemporaryFileError } from '#service/exports/export-file'
 import { ExportFiles } from '#service/exports/export-files'
 import type { Limits } from '#service/http/limits'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -282,21 +283,89 @@ describeOn(STORE_KINDS, 'files of exports', (kind) => {
   })
 })
 
-test('Without room for temporary files, exports are sent as they are read', async (t) => {
-  const folder = temporaryFolder(t)
+/** Prevents temporary files until the returned function is called, or the test ends. */
+function withoutTemporaryFiles(t: TestContext): () => void {
   const { TMPDIR } = process.env
-  t.after(() => {
+  process.env.TMPDIR = `${temporaryFolder(t)}/missing`
+  const restore = () => {
     process.env.TMPDIR = TMPDIR
     if (TMPDIR === undefined) delete process.env.TMPDIR
-  })
+  }
+  t.after(restore)
+  return restore
+}
+
+test('Without room for temporary files, exports are sent as they are read', async (t) => {
   const { base, lines } = await servePoints(t, STORE_KINDS[0]!)
   const zipped = await send(base, `${EXPORT}.csv`, { headers: { 'accept-encoding': 'gzip' } })
-  process.env.TMPDIR = `${folder}/missing`
+  withoutTemporaryFiles(t)
   const streamed = await send(base, `${EXPORT}.csv`)
   assert.deepEqual(streamed.body, gunzipSync(zipped.body))
   assert.equal(streamed.headers['content-length'], undefined)
   assertSays(lines.join(''), 'exports are sent without a length: no temporary file in ')
 })
+
+test('Once temporary files can be written again, the same request gets one', async (t) => {
+  const { base, lines } = await servePoints(t, STORE_KINDS[0]!)
+  const restore = withoutTemporaryFiles(t)
+  for (let request = 0; request < 20; request++) {
+    assert.equal((await send(base, `${EXPORT}.csv`)).headers['content-length'], undefined)
+  }
+  restore()
+  const isFile = async () => (await send(base, `${EXPORT}.csv`)).headers['content-length'] !== undefined
+  await until(isFile, 'a file can be written again', 15)
+  assert.equal(lines.filter((line) => line.includes('no temporary file')).length, 1)
+})
+
+test('A disk that takes no files is not tried again by each request, but by one after a pause', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let time = 1_000
+  t.mock.method(performance, 'now', () => time)
+  const files = new ExportFiles({ bytes: 1_000, files: 2, allBytes: 2_000 })
+  let attempts = 0
+  const fail = async (): Promise<never> => {
+    attempts += 1
+    throw new NoTemporaryFileError(new Error('ENOSPC: no space left on device, write'))
+  }
+  const { signal } = new AbortController()
+  const ask = (key: string) => files.fileOf(key, fail, signal)
+  // Who shares the writing gets no file either.
+  assert.deepEqual(await Promise.all([ask('a'), ask('a')]), [null, null])
+  assert.deepEqual([await ask('a'), await ask('b')], [null, null])
+  assert.equal(attempts, 1)
+  time += 5_000
+  assert.equal(await ask('b'), null)
+  assert.equal(attempts, 2)
+  time += 5_000
+  const file = await files.fileOf('a', () => ExportFile.create({ height: '1', timestamp: '1' }), signal)
+  assert.notEqual(file, null)
+  await file!.release()
+  await files.close()
+})
+
+test('A file that can no longer be read is written again', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const { base } = await servePoints(t, STORE_KINDS[0]!)
+  const whole = await send(base, `${EXPORT}.csv`)
+  for (const name of readdirSync('/proc/self/fd')) {
+    const path = `/proc/self/fd/${name}`
+    if (isExportFile(path)) truncateSync(path, 10)
+  }
+  await assert.rejects(send(base, `${EXPORT}.csv`))
+  const again = await send(base, `${EXPORT}.csv`)
+  assert.deepEqual([again.status, again.body], [200, whole.body])
+})
+
+/** Whether a name of an open file is that of an export, which has no other name. */
+function isExportFile(path: string): boolean {
+  try {
+    return readlinkSync(path).includes('lyra-export-')
+  } catch {
+    // It has been closed meanwhile.
+    return false
+  }
+}
 
 test('A file of an export whose client leaves just before its end is released once, and given to nobody', async () => {
   const files = new ExportFiles({ bytes: 1_000, files: 2, allBytes: 2_000 })

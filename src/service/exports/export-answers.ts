@@ -87,7 +87,8 @@ export class ExportAnswers {
   }
 
   /**
-   * Writes all rows of a query to a file; null if they have more bytes than a file may have, or no file can be created.
+   * Writes all rows of a query to a file; null if they have more bytes than a file may have. Rejects with
+   * {@link NoTemporaryFileError}, and logs it.
    */
   async #writeFile(
     { query, format, exchange }: ExportRequest,
@@ -116,7 +117,7 @@ export class ExportAnswers {
       await file?.release()
       if (error instanceof NoTemporaryFileError) {
         this.#noticeNoFile(`exports are sent without a length: ${error.message}`)
-        return null
+        throw error
       }
       if (signal.aborted) throw unavailable(`the export was ended: ${(signal.reason as Error).message}`, 10)
       throw refusalOf(error, format)

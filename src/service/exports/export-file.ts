@@ -30,6 +30,7 @@ export class ExportFile {
   readonly #hash = createHash('sha256')
   #tag: string | null = null
   #users = 1
+  #isUnreadable = false
   #onUnused = () => {}
 
   private constructor(handle: FileHandle, storeHead: StoreHead) {
@@ -40,11 +41,13 @@ export class ExportFile {
   /** Creates an empty file, retained for the caller. Rejects with {@link NoTemporaryFileError}. */
   static async create(storeHead: StoreHead): Promise<ExportFile> {
     const path = join(tmpdir(), `lyra-export-${randomUUID()}`)
+    let handle: FileHandle | null = null
     try {
-      const handle = await open(path, 'wx+', 0o600)
+      handle = await open(path, 'wx+', 0o600)
       await unlink(path)
       return new ExportFile(handle, storeHead)
     } catch (error) {
+      await handle?.close()
       throw new NoTemporaryFileError(error)
     }
   }
@@ -66,7 +69,7 @@ export class ExportFile {
     return this.#tag
   }
 
-  /** The bytes of a range, read as they are taken. */
+  /** The bytes of a range, read as they are taken. A fault of the disk makes the file unreadable. */
   read({ start, end }: ByteRange): Readable {
     return Readable.from(this.#pieces(start, end), { objectMode: false, highWaterMark: 1 })
   }
@@ -74,9 +77,26 @@ export class ExportFile {
   async *#pieces(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     for (let at = start; at <= end; at += READ_BYTES) {
       const length = Math.min(READ_BYTES, end + 1 - at)
-      const { buffer } = await this.#handle.read(Buffer.allocUnsafe(length), 0, length, at)
-      yield buffer
+      yield await this.#readPiece(at, length)
     }
+  }
+
+  async #readPiece(at: number, length: number): Promise<Uint8Array> {
+    try {
+      const { bytesRead, buffer } = await this.#handle.read(Buffer.allocUnsafe(length), 0, length, at)
+      // The rest of the buffer is memory that was used for something else.
+      if (bytesRead < length)
+        throw new Error(`a temporary file ended at ${at + bytesRead} of ${this.size} bytes`)
+      return buffer
+    } catch (error) {
+      this.#isUnreadable = true
+      throw error
+    }
+  }
+
+  /** Whether bytes of it could not be read, so that it must not be given to another client. */
+  get isUnreadable(): boolean {
+    return this.#isUnreadable
   }
 
   /** Calls back once nobody retains the file any more, and it is closed. */

@@ -1,7 +1,7 @@
 import { ClientGoneError } from '../http/clients/queue.ts'
 import { ApiError } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
-import type { ExportFile } from './export-file.ts'
+import { type ExportFile, NoTemporaryFileError } from './export-file.ts'
 
 /** How long a file is cached after its last request, and at most. */
 const CACHED_MS = 60_000
@@ -10,9 +10,12 @@ const MAX_CACHED_MS = 5 * 60_000
 /** Entries at most: files, and requests known to have too many rows for one. */
 const MAX_CACHED = 256
 
+/** How long no file is begun after one could not be written: on a full disk, each would be written up to that point. */
+const RETRY_MS = 5_000
+
 /** A cached file, or one that is being written. */
 type CachedFile = {
-  /** Resolves once it is written, with null if its rows are too many, or it could not be written. */
+  /** Resolves once it is written, with null if its rows are too many. */
   file: Promise<ExportFile | null>
   /** What `file` has resolved with, and when it is dropped at the latest; null while the file is being written. */
   written: { file: ExportFile | null; latestEnd: number } | null
@@ -22,7 +25,10 @@ type CachedFile = {
   abandon: AbortController
 }
 
-/** Writes a file; the signal is aborted when nobody wants it any more. Null if its rows are too many, or no file can be written. */
+/**
+ * Writes a file; the signal is aborted when nobody wants it any more. Null if its rows are too many. Rejects with
+ * {@link NoTemporaryFileError} if the disk does not take it.
+ */
 type WriteFile = (abandoned: AbortSignal) => Promise<ExportFile | null>
 
 /**
@@ -37,6 +43,8 @@ export class ExportFiles {
   /** Files that are being written or not closed yet, and their bytes: as many as they may have while they are written. */
   #files = 0
   #bytes = 0
+  /** When files may be begun again, after one could not be written. */
+  #retryAt = Number.NEGATIVE_INFINITY
 
   constructor(limits: Limits['exportFiles']) {
     this.#limits = limits
@@ -44,31 +52,46 @@ export class ExportFiles {
 
   /**
    * The file of a request, cached or new, retained for the caller, who releases it after use. Null if there is no room for
-   * it, or if its rows are too many. Rejects with {@link ClientGoneError} once the client has left; otherwise with the error of
-   * `write`. If another request writes the file for both, that is its error; but what was unavailable to that one, such as a slot,
-   * is asked for again.
+   * it, if its rows are too many, or if no file can be written now. Rejects with {@link ClientGoneError} once the client has
+   * left; otherwise with the error of `write`. If another request writes the file for both, that is its error; but what was
+   * unavailable to that one, such as a slot, is asked for again.
    *
    * @param write writes the file if it is not cached; these files release it
    * @param gone aborted when the caller's client has left
    */
   async fileOf(key: string, write: WriteFile, gone: AbortSignal): Promise<ExportFile | null> {
     for (;;) {
-      const shared = this.#cached.get(key)
-      if (shared === undefined) break
+      const shared = this.#find(key)
+      if (shared === null && !this.#mayBegin()) return null
       try {
-        return await this.#waitFor(key, shared, gone)
+        return await this.#waitFor(key, shared ?? this.#begin(key, write), gone)
       } catch (error) {
+        if (gone.aborted) throw error
+        if (error instanceof NoTemporaryFileError) return null
         const isUnavailable = error instanceof ApiError && error.status === 503
-        if (gone.aborted || !isUnavailable) throw error
+        if (shared === null || !isUnavailable) throw error
       }
     }
-    if (!this.#makeRoom()) return null
-    return this.#waitFor(key, this.#begin(key, write), gone)
   }
 
   /** Releases all files; those in use are closed after their use. */
   async close(): Promise<void> {
     for (const key of [...this.#cached.keys()]) await this.#drop(key)
+  }
+
+  /** The cached entry of a request, unless its file can no longer be read. */
+  #find(key: string): CachedFile | null {
+    const cached = this.#cached.get(key)
+    if (cached?.written?.file?.isUnreadable === true) {
+      void this.#drop(key)
+      return null
+    }
+    return cached ?? null
+  }
+
+  /** Whether a file may be begun: the disk takes files as far as known, and there is room for one more. */
+  #mayBegin(): boolean {
+    return performance.now() >= this.#retryAt && this.#makeRoom()
   }
 
   /** Waits until a file is written, and retains it for the caller. */
@@ -105,7 +128,8 @@ export class ExportFiles {
     this.#count(this.#limits.bytes)
     file.then(
       (written) => this.#onWritten(key, cached, written),
-      () => {
+      (error: unknown) => {
+        if (error instanceof NoTemporaryFileError) this.#retryAt = performance.now() + RETRY_MS
         this.#uncount(this.#limits.bytes)
         if (this.#cached.get(key) === cached) this.#cached.delete(key)
       },
