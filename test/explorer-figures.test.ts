@@ -30,7 +30,7 @@ import {
   groupDigits,
 } from '../web/src/figures/format-figure.ts'
 import { formatAge, formatSpan, formatTime, readTime, TIMES_ALLOWED } from '../web/src/figures/format-time.ts'
-import { readUnits } from '../web/src/funding/units.ts'
+import { readUnits } from '../web/src/funding/data/units.ts'
 import { csvOf } from '../web/src/parts/csv.ts'
 import {
   annualised,

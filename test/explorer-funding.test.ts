@@ -6,7 +6,7 @@ import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { approximate } from '../web/src/figures/decimal.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
 import type { ReadoutProps } from '../web/src/funding/charts/readout.tsx'
-import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
+import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/data/days.ts'
 import {
   barValues,
   cumulativeAt,
@@ -14,8 +14,8 @@ import {
   readingAt,
   runningPeriod,
   titleOf,
-} from '../web/src/funding/reading.ts'
-import type { RangePayments } from '../web/src/funding/use-payments.ts'
+} from '../web/src/funding/data/reading.ts'
+import type { RangePayments } from '../web/src/funding/data/use-payments.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
@@ -39,17 +39,17 @@ import { FILE, serve, serveFile, serveRecording } from './fixtures/service.ts'
 import { BTC, ETH, MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
-const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
+const { Cumulative, NowFigures } = await import('../web/src/funding/now/now-figures.tsx')
 const { ChartNotes } = await import('../web/src/funding/charts/chart-notes.tsx')
-const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
+const { PeriodsTable } = await import('../web/src/funding/tables/periods-table.tsx')
 const { MarkPrice } = await import('../web/src/funding/mark-price.tsx')
-const { PositionPayments } = await import('../web/src/funding/position-payments.tsx')
-const { receivedBy } = await import('../web/src/funding/units.ts')
+const { PositionPayments } = await import('../web/src/funding/now/position-payments.tsx')
+const { receivedBy } = await import('../web/src/funding/data/units.ts')
 const { askPastEstimates, estimateAt, estimateLine } = await import(
   '../web/src/funding/charts/past-estimates.ts'
 )
 const { Readout, tipLines } = await import('../web/src/funding/charts/readout.tsx')
-const { storedRange } = await import('../web/src/funding/requests.ts')
+const { storedRange } = await import('../web/src/funding/data/requests.ts')
 const { latestCoverage } = await import('../web/src/service/coverage.ts')
 const { instrumentOf, marketUnit } = await import('../web/src/service/instruments.ts')
 

@@ -16,13 +16,14 @@ const foldersIn = (folder: string) =>
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
 
-/** The folders of the explorer, and of the API reference: all have one sign. */
+/** The folders of the explorer, and of the API reference: all but one have the sign of the folder above. */
 const WEB_FOLDERS = [...foldersIn('web/src'), 'web/reference']
 
-/** The folders that have a sign: those of single resources share one, and so do those of the explorer. */
+/** The folders that have a sign: those of single resources share one, and so do most of the explorer. */
 const FOLDERS = [
   ...foldersIn('src').filter((folder) => !/^src\/core\/resources\//.test(folder)),
   'web',
+  'web/src/funding',
 ].sort()
 
 const FOLDER_NAMES = new Set(
@@ -62,9 +63,11 @@ describe('The folders of src, and web', () => {
     assert.deepEqual(others.map(dirname).sort(), FOLDERS)
   })
 
-  test('of the explorer, and the API reference, are named by the sign of web', () => {
-    const { text } = SIGNS.find(({ folder }) => folder === 'web')!
-    const unnamed = WEB_FOLDERS.filter((folder) => !text.includes(`\`${basename(folder)}\``))
+  test('of the explorer, and the API reference, are named by the next sign above them', () => {
+    const unnamed = WEB_FOLDERS.filter((folder) => {
+      const above = SIGNS.filter((sign) => folder.startsWith(`${sign.folder}/`)).at(-1)!
+      return !above.text.includes(`\`${basename(folder)}\``)
+    })
     assert.deepEqual(unnamed, [])
   })
 

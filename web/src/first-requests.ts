@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals'
 import type { Coverage } from 'lyra-client'
-import { fundingMarket, fundingRequests } from './funding/requests.ts'
+import { fundingMarket, fundingRequests } from './funding/data/requests.ts'
 import { param, type View, view } from './location.ts'
 import { providersTarget } from './providers/requests.ts'
 import { latestCoverage } from './service/coverage.ts'

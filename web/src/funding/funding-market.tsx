@@ -8,12 +8,12 @@ import { latestCoverage } from '../service/coverage.ts'
 import { marketUnit } from '../service/instruments.ts'
 import type { Query } from '../service/use-query.ts'
 import { ChartSection } from './charts/chart-section.tsx'
-import { NowSection } from './now-section.tsx'
-import { NamedPeriodPayments } from './period-payments.tsx'
-import { PeriodsTable } from './periods-table.tsx'
-import { PointsTable } from './points-table.tsx'
-import { showRange, showSpan, useShown } from './shown.ts'
-import { useFunding } from './use-funding.ts'
+import { showRange, showSpan, useShown } from './data/shown.ts'
+import { useFunding } from './data/use-funding.ts'
+import { NowSection } from './now/now-section.tsx'
+import { NamedPeriodPayments } from './tables/period-payments.tsx'
+import { PeriodsTable } from './tables/periods-table.tsx'
+import { PointsTable } from './tables/points-table.tsx'
 
 export type FundingMarketProps = {
   marketId: string

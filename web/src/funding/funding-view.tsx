@@ -11,9 +11,9 @@ import { knownMarkets, MARKET_ID } from '../service/markets.ts'
 import { whyNoFunding } from '../service/summary.ts'
 import { useQuery } from '../service/use-query.ts'
 import { NotifyOfRate } from '../watches/notify-me.tsx'
+import { fundingMarket, storedRange } from './data/requests.ts'
 import { FundingMarket } from './funding-market.tsx'
 import { MarkPrice } from './mark-price.tsx'
-import { fundingMarket, storedRange } from './requests.ts'
 
 /** A market's funding: rates, prices and TWAPs over time. */
 export function FundingView() {

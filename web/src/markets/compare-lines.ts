@@ -15,7 +15,7 @@ import {
 } from '../figures/decimal.ts'
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatDay, formatMinute } from '../figures/format-time.ts'
-import { askDays, type Day, daysOf } from '../funding/days.ts'
+import { askDays, type Day, daysOf } from '../funding/data/days.ts'
 import { askPeriods, dueWithin, type Periods, RATE_SPANS } from '../periods/period.ts'
 import { type Range, secondsOf } from '../series/series.ts'
 import { RATE_BASES, type RateBasis } from './rates.ts'

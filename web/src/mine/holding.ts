@@ -1,7 +1,7 @@
 import type { LyraClient, MarketFunding, MarketSummary } from 'lyra-client'
 import { DAY } from '../../../src/core/domain/time.ts'
 import { add, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
-import { receivedBy } from '../funding/units.ts'
+import { receivedBy } from '../funding/data/units.ts'
 import { bySize, changeOf } from '../payments/payments.ts'
 import { askEach, type SinglePayment } from '../payments/single-payments.ts'
 import { nextPaymentOf } from '../service/summary.ts'

@@ -2,7 +2,7 @@ import { describeGaps } from '../../charts/gap-times.ts'
 import { groupDigits } from '../../figures/format-figure.ts'
 import { formatSecond } from '../../figures/format-time.ts'
 import type { Range } from '../../series/series.ts'
-import { MOST_BARS } from '../days.ts'
+import { MOST_BARS } from '../data/days.ts'
 import { type FundingData, isWithin } from './chart-columns.ts'
 import { CHARTS } from './funding-charts.ts'
 

@@ -6,7 +6,7 @@ import { subjectOf, type ViewRange } from '../../range/view-range.ts'
 import { lastAtOrBefore, type Range } from '../../series/series.ts'
 import { lyra } from '../../service/lyra.ts'
 import { type Query, useQuery } from '../../service/use-query.ts'
-import { BAR_SPANS, type BarKind } from '../reading.ts'
+import { BAR_SPANS, type BarKind } from '../data/reading.ts'
 import type { EstimateLine } from './chart-columns.ts'
 
 /** Estimates of one request, and how many requests there may be: more would not be seen. */

@@ -4,9 +4,9 @@ import { formatBasisPoints, formatRate, groupDigits, RATE_PLACES } from '../../f
 import { formatDay, formatLocal, formatTime } from '../../figures/format-time.ts'
 import { Amount, Rounded } from '../../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../../periods/period.ts'
-import { type Day, dayAt, midnightBefore } from '../days.ts'
+import { type Day, dayAt, midnightBefore } from '../data/days.ts'
+import { BAR_KINDS, type BarKind, type Reading } from '../data/reading.ts'
 import { Rate } from '../rate.tsx'
-import { BAR_KINDS, type BarKind, type Reading } from '../reading.ts'
 
 export type ReadoutProps = {
   reading: Reading | null

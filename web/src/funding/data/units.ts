@@ -1,4 +1,4 @@
-import { multiply, parseDecimal, subtract, trimZeros, writeDecimal, ZERO } from '../figures/decimal.ts'
+import { multiply, parseDecimal, subtract, trimZeros, writeDecimal, ZERO } from '../../figures/decimal.ts'
 
 /** A position size that the API accepts. */
 const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/

@@ -1,9 +1,9 @@
 import type { LyraClient } from 'lyra-client'
-import { DAY } from '../../../src/core/domain/time.ts'
-import type { Bar } from '../charts/bar.ts'
-import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
-import { type Period, type Periods, RATE_SPANS, within } from '../periods/period.ts'
-import { lastAtOrBefore, type Range } from '../series/series.ts'
+import { DAY } from '../../../../src/core/domain/time.ts'
+import type { Bar } from '../../charts/bar.ts'
+import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../../figures/decimal.ts'
+import { type Period, type Periods, RATE_SPANS, within } from '../../periods/period.ts'
+import { lastAtOrBefore, type Range } from '../../series/series.ts'
 import type { BarKind } from './reading.ts'
 
 /** More periods than this are drawn in sums by day: their bars would cover one another. */

@@ -1,14 +1,14 @@
 import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
-import type { Unit } from '../figures/amount.ts'
-import { writeDecimal } from '../figures/decimal.ts'
-import { groupDigits } from '../figures/format-figure.ts'
-import { formatAge, formatMinute, formatSecond } from '../figures/format-time.ts'
-import { Amount } from '../parts/amount.tsx'
-import { AsOf } from '../parts/as-of.tsx'
-import { DueTime } from '../parts/due-time.tsx'
-import { Figure } from '../parts/figure.tsx'
-import { Answered } from '../parts/states.tsx'
+import type { Unit } from '../../figures/amount.ts'
+import { writeDecimal } from '../../figures/decimal.ts'
+import { groupDigits } from '../../figures/format-figure.ts'
+import { formatAge, formatMinute, formatSecond } from '../../figures/format-time.ts'
+import { Amount } from '../../parts/amount.tsx'
+import { AsOf } from '../../parts/as-of.tsx'
+import { DueTime } from '../../parts/due-time.tsx'
+import { Figure } from '../../parts/figure.tsx'
+import { Answered } from '../../parts/states.tsx'
 import {
   areIrregular,
   cumulative,
@@ -18,15 +18,15 @@ import {
   type Period,
   regularLength,
   whoPays,
-} from '../periods/period.ts'
-import type { Range } from '../series/series.ts'
-import { reasonOf } from '../service/connection.ts'
-import { isCurrent, isOutdated } from '../service/freshness.ts'
-import { isWhole, missingOf } from '../service/missing.ts'
-import { standingOf } from '../service/summary.ts'
-import type { Query } from '../service/use-query.ts'
-import { AnnualRate, Rate } from './rate.tsx'
-import { runningPeriod } from './reading.ts'
+} from '../../periods/period.ts'
+import type { Range } from '../../series/series.ts'
+import { reasonOf } from '../../service/connection.ts'
+import { isCurrent, isOutdated } from '../../service/freshness.ts'
+import { isWhole, missingOf } from '../../service/missing.ts'
+import { standingOf } from '../../service/summary.ts'
+import type { Query } from '../../service/use-query.ts'
+import { runningPeriod } from '../data/reading.ts'
+import { AnnualRate, Rate } from '../rate.tsx'
 
 export type NowFiguresProps = {
   periods: readonly Period[] | null

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
-import { param, setParams } from '../location.ts'
-import { type ViewRange, viewRange } from '../range/view-range.ts'
-import type { Range } from '../series/series.ts'
+import { param, setParams } from '../../location.ts'
+import { type ViewRange, viewRange } from '../../range/view-range.ts'
+import type { Range } from '../../series/series.ts'
 import { BAR_KINDS, type BarKind } from './reading.ts'
 
 /** What the address says is shown of a market's funding. */

@@ -1,6 +1,6 @@
 import type { FundingEstimate } from 'lyra-client'
-import type { Bar } from '../charts/bar.ts'
-import { add, approximate, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
+import type { Bar } from '../../charts/bar.ts'
+import { add, approximate, type Decimal, parseDecimal, ZERO } from '../../figures/decimal.ts'
 import {
   dueWithin,
   endOf,
@@ -10,8 +10,8 @@ import {
   RATE_SPANS,
   rateFor,
   within,
-} from '../periods/period.ts'
-import { type Bucket, lastAtOrBefore, type Moment, type Range } from '../series/series.ts'
+} from '../../periods/period.ts'
+import { type Bucket, lastAtOrBefore, type Moment, type Range } from '../../series/series.ts'
 
 /** Values of the bars in the chart of rates. */
 export const BAR_KINDS = {

@@ -1,9 +1,9 @@
 import type { PositionFunding } from 'lyra-client'
-import { param } from '../location.ts'
-import { subjectOf, type ViewRange } from '../range/view-range.ts'
-import type { Range } from '../series/series.ts'
-import { lyra } from '../service/lyra.ts'
-import { type Query, useQuery } from '../service/use-query.ts'
+import { param } from '../../location.ts'
+import { subjectOf, type ViewRange } from '../../range/view-range.ts'
+import type { Range } from '../../series/series.ts'
+import { lyra } from '../../service/lyra.ts'
+import { type Query, useQuery } from '../../service/use-query.ts'
 import { readUnits } from './units.ts'
 
 /** A range that is dragged is asked for once it rests; milliseconds. */

@@ -1,12 +1,12 @@
 import type { Coverage } from 'lyra-client'
-import { pageTarget, reportTarget } from '../../../client/src/requests.ts'
-import { nearestInt64 } from '../../../src/core/domain/integers.ts'
-import { param } from '../location.ts'
-import { type GivenRange, viewRange } from '../range/view-range.ts'
-import type { Range } from '../series/series.ts'
-import { latestCoverage } from '../service/coverage.ts'
-import { instruments } from '../service/instruments.ts'
-import { knownMarkets } from '../service/markets.ts'
+import { pageTarget, reportTarget } from '../../../../client/src/requests.ts'
+import { nearestInt64 } from '../../../../src/core/domain/integers.ts'
+import { param } from '../../location.ts'
+import { type GivenRange, viewRange } from '../../range/view-range.ts'
+import type { Range } from '../../series/series.ts'
+import { latestCoverage } from '../../service/coverage.ts'
+import { instruments } from '../../service/instruments.ts'
+import { knownMarkets } from '../../service/markets.ts'
 
 /**
  * Maximum number of buckets in a chart: a third is invisible, since a quarter of the range is loaded on either
