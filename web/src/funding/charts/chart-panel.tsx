@@ -1,16 +1,13 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Bar } from '../../charts/bar.ts'
 import type { Unit } from '../../figures/amount.ts'
 import { useNarrow } from '../../parts/narrow.ts'
-import { pan, zoom } from '../../range/view-range.ts'
-import { lastAtOrBefore, type Range } from '../../series/series.ts'
+import type { Range } from '../../series/series.ts'
 import { isDark } from '../../theme.ts'
 import type { EstimateLine, FundingData } from './chart-columns.ts'
 import { shownShades } from './chart-legends.ts'
 import { type ChartName, FundingCharts } from './funding-charts.ts'
-
-const KEYS_TEXT =
-  'Left and right arrows move from point to point; with Shift they move the range. Plus and minus zoom. Home and End select the first and last point. Escape clears the selection.'
+import { KEYS_TEXT, useChartKeys } from './use-chart-keys.ts'
 
 export type ChartPanelProps = {
   data: FundingData | null
@@ -57,9 +54,7 @@ export function ChartPanel({
   const prices = useRef<HTMLDivElement>(null)
   const premium = useRef<HTMLDivElement>(null)
   const charts = useRef<FundingCharts | null>(null)
-  /** The end of the bucket that was chosen by keys. */
-  const pointed = useRef<bigint | null>(null)
-  const [spoken, setSpoken] = useState('')
+  const keys = useChartKeys({ charts, data, range, onRange, onPoint, tip })
   const latest = useRef({ data, bars, line, range, hidden, onRange, onPoint, tip })
   latest.current = { data, bars, line, range, hidden, onRange, onPoint, tip }
   const dark = isDark()
@@ -85,62 +80,15 @@ export function ChartPanel({
   }, [dark, narrow, long])
   useEffect(() => {
     charts.current?.setRange(range)
-    pointAgain()
+    keys.pointAgain()
   }, [range.from, range.to])
   useEffect(() => {
     if (data !== null) charts.current?.setData(data)
-    pointAgain()
+    keys.pointAgain()
   }, [data])
   useEffect(() => charts.current?.setBars(bars, line), [bars, line])
   useEffect(() => charts.current?.setHidden(hidden), [hidden])
 
-  const momentAt = (time: bigint) => {
-    const moments = latest.current.data?.moments ?? []
-    return moments[lastAtOrBefore(moments, time)]
-  }
-  const pointAt = (index: number | null) => {
-    const moment = index === null ? undefined : data?.moments[index]
-    pointed.current = moment === undefined ? null : moment.start + data!.bucket - 1n
-    charts.current?.point(moment?.start ?? null)
-    onPoint(moment?.start ?? null)
-    setSpoken(moment === undefined ? '' : tip(moment.start).join('; '))
-  }
-  /** A point that was chosen by keys stays chosen while the range or the data change about it. */
-  const pointAgain = () =>
-    // uPlot knows the places of the new range only then.
-    queueMicrotask(() => {
-      const moment = pointed.current === null ? undefined : momentAt(pointed.current)
-      if (moment === undefined) return
-      charts.current?.point(moment.start)
-      latest.current.onPoint(moment.start)
-    })
-  const step = (by: number) => {
-    const [first, last] = shownIndexes(data, range)
-    if (last < first) return
-    const at = pointed.current === null ? null : lastAtOrBefore(data!.moments, pointed.current)
-    const from = at ?? (by > 0 ? first - 1 : last + 1)
-    pointAt(Math.min(last, Math.max(first, from + by)))
-  }
-  const zoomBy = (factor: number) => onRange(zoom(range, factor, placeIn(range, pointed.current)), true)
-  const onKeyDown = (event: KeyboardEvent) => {
-    // The buttons within have keys of their own.
-    if (event.target !== event.currentTarget) return
-    const [first, last] = shownIndexes(data, range)
-    const actions: Record<string, () => void> = {
-      ArrowLeft: () => (event.shiftKey ? onRange(pan(range, -0.2), true) : step(-1)),
-      ArrowRight: () => (event.shiftKey ? onRange(pan(range, 0.2), true) : step(1)),
-      '+': () => zoomBy(0.5),
-      '=': () => zoomBy(0.5),
-      '-': () => zoomBy(2),
-      Home: () => last >= first && pointAt(first),
-      End: () => last >= first && pointAt(last),
-      Escape: () => pointAt(null),
-    }
-    const action = actions[event.key]
-    if (action === undefined || event.ctrlKey || event.metaKey || event.altKey) return
-    event.preventDefault()
-    action()
-  }
   const { hasAuctions, hasGaps } = shownShades(data, range)
   const unitText = unit === null ? 'whole numbers as sent' : `in ${unit.symbol}`
   const png = (name: ChartName, what: string, figures: string) => (
@@ -169,15 +117,15 @@ export function ChartPanel({
         aria-roledescription="chart"
         aria-label="Funding over time"
         aria-describedby="chart-keys"
-        onKeyDown={onKeyDown}
-        onBlur={() => pointed.current !== null && pointAt(null)}
+        onKeyDown={keys.onKeyDown}
+        onBlur={keys.onBlur}
       >
         <div ref={rates} class="chart" data-chart="rates" />
         <p id="chart-keys" class="visually-hidden">
           {KEYS_TEXT}
         </p>
         <p class="visually-hidden" aria-live="polite">
-          {spoken}
+          {keys.spoken}
         </p>
       </div>
       {figures}
@@ -217,15 +165,4 @@ function Key({ look, children }: { look: string; children: preact.ComponentChild
       <span class={`key ${look}`} aria-hidden="true" /> {children}
     </span>
   )
-}
-
-/** Position of a time in a range, from 0 to 1; 0.5 for a time outside it. */
-function placeIn({ from, to }: Range, time: bigint | null): number {
-  return time === null || time < from || time >= to ? 0.5 : Number(time - from) / Number(to - from)
-}
-
-/** Indexes of the first and the last moment within a range. */
-function shownIndexes(data: FundingData | null, { from, to }: Range): [number, number] {
-  const moments = data?.moments ?? []
-  return [lastAtOrBefore(moments, from - 1n) + 1, lastAtOrBefore(moments, to - 1n)]
 }
