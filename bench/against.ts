@@ -83,7 +83,7 @@ async function output(folder: string, part: string): Promise<string> {
   return promise
 }
 
-/** The figures of the table at the end of a benchmark's output. */
+/** The figures of the table at the end of a benchmark's output. Earlier commits print nothing that a program reads more easily. */
 export function figuresIn(text: string): { name: string; value: string }[] {
   const table = text.slice(text.lastIndexOf('\nfigure  ') + 1).split('\n')
   const head = table[0] ?? ''

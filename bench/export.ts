@@ -11,7 +11,7 @@ const SECOND = 1_000_000_000n
 const ROWS = 5_000_000
 const ROUNDS = 3
 
-const READ_LINES = join(ROOT, 'bench/read-lines.ts')
+const READ_LINES = join(ROOT, 'bench/peers/read-lines.ts')
 
 /** The range of the points of an export, from the middle of a large store on. */
 function rangeOf(points: number): { from: bigint; to: bigint } {

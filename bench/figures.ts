@@ -42,7 +42,7 @@ export function meetsTarget({ value, ratio, target }: Figure): boolean | null {
 
 const NUMBER = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
 
-/** The table in text, one line a figure. */
+/** The table in text, one line a figure. `against.ts` reads it by the titles of the columns, also that of earlier commits. */
 export function formatFigures(figures: readonly Figure[]): string {
   const rows = figures.map((entry) => [
     entry.name,

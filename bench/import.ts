@@ -30,7 +30,7 @@ const MOST_MEMORY = 400
 const LEAST_FROM_SEGMENTS = 40_000
 const LEAST_FROM_DATABASE = 50_000
 
-const INFLATE_ONLY = join(import.meta.dirname, 'inflate-only.ts')
+const INFLATE_ONLY = join(import.meta.dirname, 'peers/inflate-only.ts')
 const PEAK_MEMORY = join(ROOT, 'test/fixtures/report-peak-memory.ts')
 
 type Imported = { points: number; seconds: number; peakMegabytes: number }

@@ -6,7 +6,7 @@ import { ingest, runForJson, type TakenIn } from './processes.ts'
 
 type Framed = { records: number; bytes: number; seconds: number }
 
-const FRAME_ONLY = join(import.meta.dirname, 'frame-only.ts')
+const FRAME_ONLY = join(import.meta.dirname, 'peers/frame-only.ts')
 
 /** Removes a SQLite store with its side files. */
 export function removeStore(path: string): void {

@@ -14,8 +14,8 @@ import { WORK } from './files.ts'
 import { largeLists } from './large-lists.ts'
 import { largeStore } from './large-store.ts'
 import { measureLoad } from './load.ts'
+import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from './peers/selects-before.ts'
 import { ingest, MAIN, type ServerProcess, serveStore, startServer, usageOf } from './processes.ts'
-import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from './selects-before.ts'
 import { pageTargets } from './table-of-pages.ts'
 import { loadsInTurns, plainTargets } from './turns.ts'
 
@@ -23,12 +23,12 @@ const run = promisify(execFile)
 const CONNECTIONS = 16
 const ROUNDS = 5
 const PLAIN_POINTS = 1_000_000
-const PLAIN_SERVER = join(import.meta.dirname, 'plain-postgres-server.ts')
+const PLAIN_SERVER = join(import.meta.dirname, 'peers/plain-postgres-server.ts')
 const TABLE = 'lyra.funding_period_data_points'
 
 /**
  * PostgreSQL's figures beside the database's own: ingestion of points beside `\copy` of the same rows, pages beside
- * pgbench of the select of version 0.1.0 (selects-before.ts). None where PostgreSQL is not installed.
+ * pgbench of the select of version 0.1.0 (peers/selects-before.ts). None where PostgreSQL is not installed.
  */
 export async function measurePostgres(points: string): Promise<Figure[]> {
   const server = await startPostgresServer()

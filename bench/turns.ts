@@ -11,8 +11,8 @@ const ROUNDS = 7
 /** Long, because the system tells processor time by hundredths of a second. */
 const SECONDS = 2
 
-const BARE_SERVER = join(import.meta.dirname, 'bare-server.ts')
-const PLAIN_SERVER = join(import.meta.dirname, 'plain-server.ts')
+const BARE_SERVER = join(import.meta.dirname, 'peers/bare-server.ts')
+const PLAIN_SERVER = join(import.meta.dirname, 'peers/plain-server.ts')
 
 /** What a server gives over some connections: processor time of a request in microseconds, and requests a second. */
 type Measured = { micros: number; rate: number }
