@@ -1,12 +1,12 @@
-// `npm test`: every test file, or those named. `--only PATTERN` runs only the tests whose names match it, a regular
-// expression. `--long` asks for the full numbers (npm run test:long).
+// `npm test`: every test file, or those named: by their path, or by their name alone (`npm test -- paging`). `--only PATTERN` runs
+// only the tests whose names match it, a regular expression. `--long` asks for the full numbers (npm run test:long).
 // LYRA_TEST_STORE chooses the stores to test on: sqlite, postgres, or all. By default files that are named run on SQLite, and
 // all files together on PostgreSQL, too, if it is installed. It is started here unless LYRA_TEST_POSTGRES names a
 // server. `citus` is a cluster, whose coordinator LYRA_TEST_CITUS names.
 // LYRA_TEST_PROGRAM is the entry of the program that tests start; by default a bundle of the sources, built here.
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -50,9 +50,16 @@ const {
   options: { long: { type: 'boolean', default: false }, only: { type: 'string' } },
   allowPositionals: true,
 })
-const others = globSync('test/*.test.ts', { cwd: root })
-const first = FIRST.map((name) => `test/${name}.test.ts`)
-const files = named.length > 0 ? named : [...new Set([...first, ...others.sort()])]
+/** Every test file; those of fixtures are run by other files. */
+const suites = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/fixtures/**'] }).sort()
+const unknown = named.filter((one) => fileNamed(one) === null)
+if (unknown.length > 0) {
+  console.error(
+    `test: there is no test file ${unknown.join(', ')}; name one by its path, or as paging or cli`,
+  )
+  process.exit(2)
+}
+const files = named.length > 0 ? named.map((one) => fileNamed(one)!) : inOrder()
 
 await Promise.all([ensureWebBuilt(), ensureProgramBuilt()])
 process.env.LYRA_TEST_PROGRAM ??= BUNDLED_PROGRAM
@@ -105,6 +112,22 @@ try {
 } finally {
   server?.remove()
   rmSync(folder, { recursive: true })
+}
+
+/** The name by which people call a test file: `paging`. */
+function nameOf(path: string): string {
+  return basename(path, '.test.ts')
+}
+
+/** The file of a path or a name, also if the path is that of another folder; null if there is none. */
+function fileNamed(text: string): string | null {
+  const isFile = statSync(resolve(root, text), { throwIfNoEntry: false })?.isFile() === true
+  return isFile ? text : (suites.find((path) => nameOf(path) === nameOf(text)) ?? null)
+}
+
+/** All files, the longest first. */
+function inOrder(): string[] {
+  return [...new Set([...FIRST.map((name) => fileNamed(name)!), ...suites])]
 }
 
 function textOf(error: unknown): string {

@@ -23,11 +23,15 @@ test('fails', () => assert.equal(1, 2, 'one is not two'))
 test('waits', { timeout: 60_000 }, () => new Promise((resolve) => setTimeout(resolve, 50_000)))
 `
 
-/** Runs \`npm test\` on a file of this text. */
+/** Runs `npm test` on a file of {@link SUITE}. */
+function runSuite(t: TestContext, args: string[]) {
+  return runTests(t, [fileWith(t, SUITE, 'some.test.mjs'), ...args])
+}
+
+/** Runs `npm test`. */
 function runTests(t: TestContext, args: string[]) {
-  const file = fileWith(t, SUITE, 'some.test.mjs')
   const { NODE_TEST_CONTEXT: _, LYRA_TEST_MADE: __, LYRA_TEST_POSTGRES: ___, ...env } = process.env
-  const child = spawn(process.execPath, ['scripts/test.ts', file, ...args], {
+  const child = spawn(process.execPath, ['scripts/test.ts', ...args], {
     cwd: ROOT,
     env: { ...env, LYRA_TEST_STORE: 'sqlite' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -38,7 +42,7 @@ function runTests(t: TestContext, args: string[]) {
 
 describe('Runs of tests', () => {
   test('run the tests alone whose names match --only', async (t) => {
-    const child = runTests(t, ['--only', 'of (one|no) list'])
+    const child = runSuite(t, ['--only', 'of (one|no) list'])
     const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
     assert.equal(child.exitCode, 0)
     assert.match(output, /✔ pages of one list/)
@@ -46,8 +50,23 @@ describe('Runs of tests', () => {
     assert.match(output, /^ {2}the suites on PostgreSQL$/m)
   })
 
+  test('find a file by its name, or by the path that it had in another folder', async (t) => {
+    for (const named of ['duration', 'test/gone/duration.test.ts']) {
+      const child = runTests(t, [named])
+      const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+      assert.equal(child.exitCode, 0)
+      assert.match(output, /✔ a duration is written/)
+    }
+  })
+
+  test('refuse a file that there is not', async (t) => {
+    const child = runTests(t, ['duration', 'durations'])
+    await once(child, 'exit')
+    assert.equal(child.exitCode, 2)
+  })
+
   test('print why a test failed while others still run', async (t) => {
-    const child = runTests(t, [])
+    const child = runSuite(t, [])
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk
