@@ -1,0 +1,470 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { GapError } from '#core/blocks/block'
+import type { Coverage } from '#core/domain/coverage'
+import type { HeightRange } from '#core/domain/height-ranges'
+import { CompleteBlocks } from '#core/log/read/complete-blocks'
+import { Lag } from '#core/log/read/lag'
+import type { LogReader } from '#core/log/read/log-reader'
+import { LogWait } from '#service/live/commit/log-wait'
+import { checkpoint, eventsOf } from '../fixtures/event-stream.ts'
+import {
+  blocksFor,
+  type GivenBlock,
+  LOG_CHAIN,
+  MemoryLog,
+  readLogs,
+  storedTo,
+} from '../fixtures/memory-log.ts'
+import { createRandom, type Random } from '../fixtures/random.ts'
+import { scaled } from '../fixtures/sampling.ts'
+
+/** Begin, two events, end; other events and another hash for each part of block 1. */
+const partOf = (height: number, hash = `hash-${height}`, chain = LOG_CHAIN) =>
+  eventsOf([
+    {
+      height,
+      hash,
+      chain,
+      events: [checkpoint({ atBlock: height }), checkpoint({ atBlock: height, hash: 'xx' })],
+    },
+  ])
+
+const GENESIS = partOf(1, 'genesis')
+const FIRST = partOf(1, 'first')
+const eventsOfBlock = (height: number) => (height === 1 ? [...GENESIS, ...FIRST] : partOf(height))
+const eventsOfBlocks = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => eventsOfBlock(from + index)).flat()
+
+const damaged = (event: Buffer) => Buffer.from(event).fill(0xff, 0, 8)
+const damageAt = (events: readonly Buffer[], at: number) => events.with(at, damaged(events[at]!))
+const without = (events: readonly Buffer[], at: number) => events.toSpliced(at, 1)
+
+/** What a segment has of a block: all; not one of its events; not its end; a damaged event; nothing; nothing from an event on. */
+const STATES = [
+  ...['whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'whole'],
+  ...['incomplete', 'unended', 'damaged', 'absent', 'cut'],
+] as const
+
+/** A log of made segments that overlap and lack blocks; notes the heights that are whole in any. */
+function randomLog(random: Random, low: number, whole: Set<number>): { log: MemoryLog; described: string } {
+  const log = new MemoryLog()
+  if (random.integer(2) === 0) log.mostBytes = 40 + random.integer(400)
+  const described: string[] = []
+  let next = low + random.integer(3)
+  const segments = 2 + random.integer(5)
+  for (let number = 1; number <= segments; number++) {
+    const [first, last] = [next, next + random.integer(6)]
+    const isPart = first === last && random.integer(2) === 0
+    const written: Buffer[] = []
+    let cutBefore: number | null = null
+    let states = ''
+    for (let height = first; height <= last; height++) {
+      const events = [...eventsOfBlock(height)]
+      const state = isPart ? 'incomplete' : random.pick(STATES)
+      states += state[0]
+      if (state === 'whole' && cutBefore === null) whole.add(height)
+      if (state === 'incomplete') events.splice(1, 1)
+      if (state === 'unended') events.length = random.pick([2, events.length - 1])
+      if (state === 'damaged') {
+        const at = random.integer(events.length)
+        events[at] = damaged(events[at]!)
+      }
+      if (state === 'cut') cutBefore ??= written.length + random.integer(events.length)
+      if (state !== 'absent') written.push(...events)
+    }
+    log.seal(number, [first, last], written, { isPart, cutBefore, isGzipped: random.integer(5) === 0 })
+    described.push(`${first}-${last}${isPart ? 'part' : ''} ${states}`)
+    next = random.integer(3) === 0 ? low + random.integer(last - low + 1) : last + 1 + random.integer(3)
+  }
+  return { log, described: `${described.join(', ')} by ${log.mostBytes}` }
+}
+
+type Stored = { given: GivenBlock[]; gaps: HeightRange[]; coverage: Coverage | null }
+
+/** What a store gets of logs if an operator accepts each gap. */
+async function storeAll(
+  reader: LogReader,
+  { stored = null as Coverage | null, allowGap = false, where = '' } = {},
+): Promise<Stored> {
+  const given: GivenBlock[] = []
+  const gaps: HeightRange[] = []
+  let coverage = stored
+  for (let round = 0; round < 100; round++) {
+    const accepted = gaps.toSorted((one, other) => Number(one.from - other.from))
+    const blocks = blocksFor(reader, given, { stored: coverage, accepted, allowGap })
+    try {
+      let pieces = 0
+      while (await blocks.readPiece())
+        assert.ok(pieces++ < 4_000, `${where}: the same is read again and again`)
+      return { given, gaps, coverage: blocks.coverage }
+    } catch (error) {
+      if (!(error instanceof GapError)) throw error
+      gaps.push({ from: error.from, to: error.to })
+    }
+    coverage = blocks.coverage
+    reader.segments.tryAgain()
+  }
+  assert.fail(`${where}: it does not end`)
+}
+
+const heightsOf = ({ given }: Pick<Stored, 'given'>) =>
+  given.map(({ height, isIncomplete }) => (isIncomplete ? `${height} incomplete` : height))
+
+test('Of logs with damaged, incomplete and absent blocks, a store and a forwarder get each block that is whole in any segment', async (t) => {
+  const runs = scaled(400, 10_000)
+  for (let seed = 1; seed <= runs; seed++) {
+    const random = createRandom(seed)
+    const low = random.pick([1, 11])
+    const whole = new Set<number>()
+    const logs = Array.from({ length: 1 + random.integer(2) }, () => randomLog(random, low, whole))
+    const height = random.integer(2) === 0 ? null : low + 1 + random.integer(14)
+    const isWithGap = height !== null && height > low + 1 && random.integer(2) === 0
+    const missing = isWithGap ? [low + random.integer(height - low)] : []
+    const incomplete = height !== null && random.integer(2) === 0 ? [height] : []
+    const allowGap = random.integer(3) === 0
+    const described = logs.map(({ described }) => described).join(' | ')
+    const where = `seed ${seed}, stored ${height} without ${missing}, part of ${incomplete}, ${allowGap}, ${described}`
+    const followed = logs.map(({ log }) => log)
+    const stored = height === null ? null : storedTo(height, { from: low, missing, incomplete })
+    const { given, gaps } = await storeAll(readLogs(t, ...followed), { stored, allowGap, where })
+    const complete = given.filter(({ isIncomplete }) => !isIncomplete)
+    const heights = complete.map((block) => block.height)
+    const above = (height ?? 0) - incomplete.length
+    const lacking = [...whole].filter((one) => one > above && !heights.includes(one))
+    assert.deepEqual([lacking, new Set(heights).size], [[], heights.length], where)
+    const taken = given.filter((one) => one.isIncomplete && one.height > above && whole.has(one.height))
+    assert.deepEqual(taken, [], `${where}: incomplete although it is whole in a segment`)
+    for (const block of complete) assert.equal(block.events, block.height === 1 ? 4 : 2, where)
+    const isNamed = (one: number) => gaps.some(({ from, to }) => from <= one && one <= to)
+    const last = Math.max(height ?? 0, ...heights)
+    for (let one = height ?? low + 2; !allowGap && ++one < last; )
+      assert.ok(heights.includes(one) || isNamed(one), `${where}: block ${one} is missing without a word`)
+
+    const blocks = new CompleteBlocks(readLogs(t, ...followed))
+    for (let asked = 0; asked < 40; asked++) {
+      const wanted = asked < 30 ? low + asked : low + random.integer(25)
+      const block = await blocks.next(BigInt(wanted))
+      assert.equal(block !== null, whole.has(wanted), `${where}: block ${wanted} for a forwarder`)
+      if (block !== null) assert.equal(block.events.length, wanted === 1 ? 8 : 4, where)
+    }
+  }
+})
+
+describe('Block 1, of two parts,', () => {
+  const later = eventsOfBlocks(2, 3)
+  type Segments = readonly (readonly [range: [number, number], events: readonly Buffer[]])[]
+  const logOf = (segments: Segments) => {
+    const log = new MemoryLog()
+    for (const [index, [range, events]] of segments.entries()) log.seal(index + 1, range, events)
+    return log
+  }
+  const cut: Record<string, Segments> = {}
+  for (let at = 0; at < 8; at++) {
+    cut[`event ${at} cannot be read`] = [
+      [
+        [1, 3],
+        [...damageAt(eventsOfBlock(1), at), ...later],
+      ],
+    ]
+    cut[`event ${at} cannot be read in a segment of its own`] = [
+      [[1, 1], damageAt(eventsOfBlock(1), at)],
+      [[2, 3], later],
+    ]
+    // Without its beginning, a part is outside of blocks.
+    if (at % 4 > 0)
+      cut[`event ${at} is missing`] = [
+        [
+          [1, 3],
+          [...without(eventsOfBlock(1), at), ...later],
+        ],
+      ]
+  }
+  cut['its segment ends between the parts'] = [
+    [[1, 2], GENESIS],
+    [[3, 3], eventsOfBlock(3)],
+  ]
+  for (const [what, segments] of Object.entries(cut)) {
+    test(`is missing if ${what}`, async (t) => {
+      const { given, gaps } = await storeAll(readLogs(t, logOf(segments)))
+      assert.equal(gaps[0]?.from, 1n)
+      assert.ok(!heightsOf({ given }).includes(1))
+      assert.equal(await new CompleteBlocks(readLogs(t, logOf(segments))).next(1n), null)
+    })
+
+    test(`is taken whole from another log if ${what}`, async (t) => {
+      const other = logOf([[[1, 1], eventsOfBlock(1)]])
+      for (const logs of [
+        [logOf(segments), other],
+        [other, logOf(segments)],
+      ]) {
+        const { given } = await storeAll(readLogs(t, ...logs))
+        assert.deepEqual(given[0], { height: 1, events: 4, isIncomplete: false })
+        const block = await new CompleteBlocks(readLogs(t, ...logs)).next(1n)
+        assert.equal(block?.events.length, 8)
+      }
+    })
+  }
+
+  test('is whole although one of them comes again, damaged', async (t) => {
+    for (const again of [GENESIS, FIRST]) {
+      const log = logOf([
+        [
+          [1, 3],
+          [...eventsOfBlock(1), ...damageAt(again, 0), ...later],
+        ],
+      ])
+      assert.deepEqual(heightsOf(await storeAll(readLogs(t, log))), [1, 2, 3])
+    }
+  })
+
+  test('may have one, and is whole then once block 2 begins, or its segment has ended', async (t) => {
+    for (const segments of [
+      [
+        [
+          [1, 3],
+          [...GENESIS, ...later],
+        ],
+      ],
+      [
+        [[1, 1], GENESIS],
+        [[2, 3], later],
+      ],
+    ] as const satisfies Segments[]) {
+      const { given, gaps } = await storeAll(readLogs(t, logOf(segments)))
+      assert.deepEqual([heightsOf({ given }), gaps], [[1, 2, 3], []])
+      const blocks = new CompleteBlocks(readLogs(t, logOf(segments)))
+      assert.equal((await blocks.next(1n))?.events.length, 4)
+      assert.notEqual(await blocks.next(2n), null)
+    }
+  })
+
+  test('is waited for while it is written, and read anew if the core stopped between its parts', async (t) => {
+    const log = new MemoryLog()
+    log.writeOpen(1, [1, 1], GENESIS)
+    const reader = readLogs(t, log)
+    const given: GivenBlock[] = []
+    const blocks = blocksFor(reader, given)
+    const complete = new CompleteBlocks(readLogs(t, log))
+    while (await blocks.readPiece());
+    assert.deepEqual([given, await complete.next(1n)], [[], null])
+    log.writeOpen(1, [1, 1], eventsOfBlock(1))
+    reader.refresh()
+    while (await blocks.readPiece());
+    assert.deepEqual(given, [{ height: 1, events: 4, isIncomplete: false }])
+
+    const stopped = new MemoryLog()
+    stopped.writeOpen(1, [1, 1], GENESIS)
+    const other = readLogs(t, stopped)
+    const anew: GivenBlock[] = []
+    const again = blocksFor(other, anew)
+    while (await again.readPiece());
+    stopped.seal(1, [1, 1], GENESIS)
+    stopped.seal(2, [1, 1], eventsOfBlock(1))
+    stopped.writeOpen(3, [2, 3], later)
+    other.refresh()
+    while (await again.readPiece());
+    assert.deepEqual([anew[0]?.events, anew.length], [4, 3])
+  })
+})
+
+test('A store and a forwarder take blocks from another log if one cannot be read, whatever the reason', async (t) => {
+  for (const code of ['EIO', 'EACCES', 'ENOENT']) {
+    const logs = [new MemoryLog(), new MemoryLog()]
+    for (const log of logs) log.seal(1, [1, 20], eventsOfBlocks(1, 20))
+    logs[0]!.fault = code
+    const reader = readLogs(t, ...logs)
+    assert.equal((await storeAll(reader)).given.length, 20)
+    const blocks = new CompleteBlocks(reader)
+    await blocks.next(1n).catch(() => {})
+    assert.notEqual(await blocks.next(1n), null, code)
+  }
+})
+
+test('Of logs none of which can be read the fault is named, and they are read once they can be', async (t) => {
+  const logs = [new MemoryLog(), new MemoryLog()]
+  for (const log of logs) {
+    log.seal(1, [1, 20], eventsOfBlocks(1, 20))
+    log.fault = 'EIO'
+  }
+  const given: GivenBlock[] = []
+  const blocks = blocksFor(readLogs(t, ...logs), given)
+  for (let piece = 0; await blocks.readPiece(); piece++)
+    assert.ok(piece < 20, 'they are read again and again')
+  assert.match(blocks.fault!.message, /EIO/)
+  for (const log of logs) log.fault = null
+  while (await blocks.readPiece());
+  assert.deepEqual([given.length, blocks.fault], [20, null])
+})
+
+test('Where gaps are allowed, a block is taken whole from another segment rather than incomplete', async (t) => {
+  const [one, other] = [new MemoryLog(), new MemoryLog()]
+  const lacking = (height: number, last: number) => [
+    ...eventsOfBlocks(1, height - 1),
+    ...without(eventsOfBlock(height), 1),
+    ...eventsOfBlocks(height + 1, last),
+  ]
+  one.seal(1, [1, 20], lacking(5, 20))
+  other.seal(1, [1, 10], lacking(7, 10))
+  const all = Array.from({ length: 20 }, (_, index) => index + 1)
+  for (const logs of [
+    [one, other],
+    [other, one],
+  ])
+    assert.deepEqual(heightsOf(await storeAll(readLogs(t, ...logs), { allowGap: true })), all)
+  const { given, coverage } = await storeAll(readLogs(t, one), { allowGap: true })
+  assert.deepEqual([heightsOf({ given })[4], coverage!.gaps.length], ['5 incomplete', 1])
+  // A gap of the store, below what it needs: whole or not at all.
+  const stored = storedTo(13, { missing: [5] })
+  assert.deepEqual(
+    heightsOf(await storeAll(readLogs(t, one), { stored, allowGap: true })),
+    [14, 15, 16, 17, 18, 19, 20],
+  )
+})
+
+test('An accepted gap is passed over although another log has the block, if that cannot be read', async (t) => {
+  const [one, other] = [new MemoryLog(), new MemoryLog()]
+  one.seal(1, [1, 20], [...eventsOfBlocks(1, 4), ...eventsOfBlocks(6, 20)])
+  other.seal(1, [1, 10], eventsOfBlocks(1, 10))
+  other.fault = 'EIO'
+  const reader = readLogs(t, one, other)
+  const given: GivenBlock[] = []
+  const blocks = blocksFor(reader, given)
+  while (await blocks.readPiece());
+  assert.deepEqual([given.length, blocks.fault !== null], [4, true])
+  const accepted = [{ from: 5n, to: 5n }]
+  const rest = blocksFor(reader, given, { stored: blocks.coverage, accepted })
+  while (await rest.readPiece());
+  assert.deepEqual([heightsOf({ given }).includes(5), given.length], [false, 19])
+})
+
+describe('A block that a log may still get', () => {
+  const lacking: Record<string, (log: MemoryLog) => void> = {
+    'is between two segments': (log) => {
+      log.seal(1, [1, 10], eventsOfBlocks(1, 10))
+      log.seal(2, [12, 14], eventsOfBlocks(12, 14))
+    },
+    'is missing within one': (log) =>
+      log.seal(1, [1, 14], [...eventsOfBlocks(1, 10), ...eventsOfBlocks(12, 14)]),
+    'cannot be read': (log) =>
+      log.seal(
+        1,
+        [1, 14],
+        [...eventsOfBlocks(1, 10), ...damageAt(eventsOfBlock(11), 1), ...eventsOfBlocks(12, 14)],
+      ),
+    'has a part only': (log) => {
+      log.seal(1, [1, 10], eventsOfBlocks(1, 10))
+      log.seal(2, [11, 11], without(eventsOfBlock(11), 1), { isPart: true })
+      log.seal(3, [12, 14], eventsOfBlocks(12, 14))
+    },
+  }
+  for (const [what, write] of Object.entries(lacking))
+    test(`is waited for if in another log it ${what}, also where gaps are allowed`, async (t) => {
+      for (const allowGap of [false, true]) {
+        const [one, behind] = [new MemoryLog(), new MemoryLog()]
+        write(one)
+        behind.writeOpen(1, [1, 10], eventsOfBlocks(1, 10))
+        behind.writeReceiver()
+        const reader = readLogs(t, one, behind)
+        const given: GivenBlock[] = []
+        const blocks = blocksFor(reader, given, { allowGap })
+        while (await blocks.readPiece());
+        assert.equal(given.at(-1)!.height, 10)
+        behind.writeOpen(1, [1, 14], eventsOfBlocks(1, 14))
+        reader.refresh()
+        while (await blocks.readPiece());
+        assert.deepEqual(heightsOf({ given }).slice(10), [11, 12, 13, 14])
+      }
+    })
+})
+
+describe('The last block of a store, of which it has a part,', () => {
+  const stored = storedTo(25, { incomplete: [25] })
+
+  test('is completed from an older segment, wherever the newest one is damaged before it', async (t) => {
+    for (const mostBytes of [200, Number.POSITIVE_INFINITY])
+      for (const at of [3, 24 * 4 + 4, 24 * 4 + 5]) {
+        const log = new MemoryLog()
+        log.mostBytes = mostBytes
+        log.seal(1, [20, 25], eventsOfBlocks(20, 25))
+        log.seal(2, [1, 26], damageAt(eventsOfBlocks(1, 26), at))
+        log.seal(3, [1, 26], eventsOfBlocks(1, 26), { cutBefore: at })
+        assert.deepEqual(heightsOf(await storeAll(readLogs(t, log), { stored })), [25, 26])
+      }
+  })
+
+  test('is passed over if its end cannot be read, and no other log has it', async (t) => {
+    const [one, other] = [new MemoryLog(), new MemoryLog()]
+    one.seal(1, [18, 25], eventsOfBlocks(18, 25).slice(0, -1))
+    other.seal(1, [26, 29], eventsOfBlocks(26, 29))
+    assert.deepEqual(heightsOf(await storeAll(readLogs(t, one, other), { stored })), [26, 27, 28, 29])
+  })
+})
+
+test('An event of another chain, wherever it is in a log, costs no more than its block', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [11, 12], [partOf(11, 'h', 'other-chain')[1]!, ...eventsOfBlocks(11, 12)])
+  log.seal(2, [13, 15], eventsOfBlocks(13, 15).with(4, partOf(14, 'h', 'other-chain')[0]!))
+  const { given, gaps } = await storeAll(readLogs(t, log))
+  assert.deepEqual([heightsOf({ given }), gaps], [[11, 12, 13, 15], [{ from: 14n, to: 14n }]])
+})
+
+test('A last block whose beginning cannot be read is missing although nothing follows it in the segment that is written', async (t) => {
+  const events = [...eventsOfBlocks(11, 12), ...damageAt(eventsOfBlock(13), 0)]
+  const [cut, whole] = [new MemoryLog(), new MemoryLog()]
+  cut.writeOpen(1, [11, 13], events)
+  whole.writeOpen(1, [11, 13], eventsOfBlocks(11, 13))
+  assert.deepEqual(heightsOf(await storeAll(readLogs(t, cut, whole))), [11, 12, 13])
+  const reader = readLogs(t, cut)
+  assert.deepEqual(heightsOf(await storeAll(reader)), [11, 12])
+  assert.match(new LogWait(reader).describe(13n)!, /^block 13 cannot be read: 0000000001-11\.bevt\.open/)
+  const forwarded = new CompleteBlocks(readLogs(t, cut, whole))
+  for (const height of [11n, 12n, 13n]) assert.equal((await forwarded.next(height))?.height, height)
+  // The segment grows, and is read on.
+  const grown = readLogs(t, cut)
+  const lone = new CompleteBlocks(grown)
+  for (const height of [11n, 12n]) assert.equal((await lone.next(height))?.height, height)
+  for (let asked = 0; asked < 2; asked++) assert.equal(await lone.next(13n), null)
+  cut.writeOpen(1, [11, 14], [...events, ...eventsOfBlock(14)])
+  grown.refresh()
+  assert.equal((await lone.next(14n))?.height, 14n)
+})
+
+test('A damaged height in the beginning of a block loses that block, not those up to the height', async (t: TestContext) => {
+  const [begin] = eventsOfBlock(94)
+  const renamed = Buffer.from(begin!.toString('latin1').replace('94-1', '30-1'), 'latin1')
+  const log = new MemoryLog()
+  log.seal(
+    1,
+    [28, 32],
+    [...eventsOfBlocks(28, 29), renamed, ...eventsOfBlock(30).slice(1), ...eventsOfBlocks(31, 32)],
+  )
+  log.seal(2, [33, 40], eventsOfBlocks(33, 40))
+  const heights = heightsOf(await storeAll(readLogs(t, log)))
+  assert.deepEqual(heights, [28, 29, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40])
+})
+
+test('A block is read from a log without a fault first, and waited for in one that ends with it', async (t) => {
+  const [one, other] = [new MemoryLog(), new MemoryLog()]
+  one.seal(1, [1, 12], eventsOfBlocks(1, 12))
+  other.writeOpen(1, [1, 11], eventsOfBlocks(1, 11))
+  other.writeReceiver()
+  const reader = readLogs(t, one, other)
+  assert.equal(reader.segments.find(5n)?.kind, 'sealed')
+  one.listFault = 'EIO'
+  await reader.logs[0]!.listAgain(reader.logs[0]!.segments[0]!)
+  assert.equal(reader.segments.find(5n)?.kind, 'active')
+  assert.deepEqual(reader.gaps.waitsFor(11n), [2])
+  assert.deepEqual(reader.gaps.waitsFor(10n), [])
+})
+
+test('A reader turns at once to another segment of the same log, and later to one of another log', (t) => {
+  const [one, other] = [new MemoryLog(), new MemoryLog()]
+  one.seal(1, [1, 5], eventsOfBlocks(1, 5))
+  one.writeOpen(2, [3, 4], eventsOfBlocks(3, 4))
+  other.seal(1, [1, 5], eventsOfBlocks(1, 5))
+  const [first, second] = readLogs(t, one, other).logs
+  const from = first!.active!
+  assert.equal(new Lag().mayTurn(5n, from, first!.segments[0]!), true)
+  assert.equal(new Lag().mayTurn(5n, from, second!.segments[0]!), false)
+})
