@@ -19,11 +19,11 @@ export type CompareChart = {
   place: RefObject<HTMLDivElement | null>
   /** The time under the pointer; null without one. */
   at: bigint | null
-  /** Saves the chart as a picture of a name; nothing before it is drawn. */
+  /** Saves the chart as a PNG file, with this name as its title; does nothing before it is drawn. */
   save(name: string): void
 }
 
-/** Draws the rates of markets, anew when they or what is shown of them change: the same lines must be the same list. */
+/** Draws the rates of several markets. Each new array of lines draws the chart anew: pass the same one while they are the same. */
 export function useCompareChart(lines: readonly Line[], shown: Shown, hasSpread: boolean): CompareChart {
   const place = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
