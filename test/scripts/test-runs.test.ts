@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { globSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -57,6 +58,11 @@ describe('Runs of tests', () => {
       assert.equal(child.exitCode, 0)
       assert.match(output, /✔ a duration is written/)
     }
+  })
+
+  test('can tell files by their names', () => {
+    const names = globSync('test/**/*.test.ts', { cwd: ROOT }).map((path) => basename(path))
+    assert.equal(new Set(names).size, names.length)
   })
 
   test('refuse a file that there is not', async (t) => {

@@ -10,7 +10,7 @@ import { edgesStatement } from '#core/store/sqlite/page-statements'
 import { RESOURCE_ROWS } from '../fixtures/resource-rows.ts'
 
 /*
- * The SQL of one page of each resource on each engine is in test/statements for review: 100 rows after a
+ * The SQL of one page of each resource on each engine is in test/store/statements for review: 100 rows after a
  * cursor, newest first. LYRA_WRITE_STATEMENTS=1 rewrites the files.
  */
 
