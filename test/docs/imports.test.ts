@@ -237,7 +237,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/ingest/batch-writer': 'BatchWriter',
   'core/ingest/ingest-files': 'ingestFiles leftOutLogger missingBelow',
   'core/ingest/report': 'reportOfCoverage',
-  'core/log/read/folder-source': 'FolderSource',
+  'core/log/read/folder/folder-source': 'FolderSource',
   'core/log/read/followed-log': 'FollowedLog',
   'core/log/read/url/log-url': 'isLogUrl',
   'core/log/files/log-disk': 'NODE_DISK',

@@ -15,11 +15,11 @@ import { basename, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type LogDisk, type LogFile, NODE_DISK } from '#core/log/files/log-disk'
-import { HEAD_NAME, readHead } from '#core/log/files/log-head'
+import { HEAD_NAME, isEarlierHead, type LogHead, readHead } from '#core/log/files/log-head'
 import { parseIndex } from '#core/log/files/log-index'
 import { readReaders, writeReader } from '#core/log/files/reader-files'
 import { parseSegmentName, segmentName } from '#core/log/files/segment-name'
-import { FolderSource } from '#core/log/read/folder-source'
+import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { framesOf } from '#core/log/read/read-segment'
@@ -47,6 +47,7 @@ type WriterChoice = {
   segmentBytes?: number
   disk?: LogDisk
   makeRoom?: () => boolean
+  onHead?: (head: LogHead) => void
   onFailed?: (error: Error) => void
 }
 
@@ -60,6 +61,7 @@ const writerOf = (
     segmentBytes = 1024 * 1024,
     disk = NODE_DISK,
     makeRoom = () => false,
+    onHead = () => {},
     onFailed = (error) => {
       throw error
     },
@@ -75,7 +77,7 @@ const writerOf = (
       disk,
     },
     {
-      onHead: () => {},
+      onHead,
       onFault: () => {},
       onFailed,
       makeRoom,
@@ -354,6 +356,34 @@ describe('An event log', () => {
     await assert.rejects(waiting, { code: 'EROFS' })
     await closed
     assert.deepEqual(failures, ['a disk fault: EROFS'])
+  })
+
+  test('never has a head that goes back, also if a segment before the one that it names has lost its last name', async (t) => {
+    const folder = temporaryFolder(t)
+    const bytes = frame(eventsOf(markedBlocks(4, 6)), 0n)
+    writeFileSync(
+      join(folder, segmentName({ kind: 'open', number: 1, first: 1n })),
+      frame(eventsOf(markedBlocks(1, 3)), 0n),
+    )
+    writeFileSync(join(folder, segmentName({ kind: 'open', number: 2, first: 4n })), bytes)
+    const head = {
+      version: 1,
+      chain: 'test-chain',
+      number: 2,
+      first: '4',
+      last: '6',
+      bytes: bytes.length,
+      time: null,
+    }
+    writeFileSync(join(folder, HEAD_NAME), JSON.stringify(head))
+    const seen = [readHead(NODE_DISK, folder)!]
+    const writer = await writerOf(folder, { isIntact: false, onHead: (next) => seen.push(next) })
+    for (const event of eventsOf(markedBlocks(7, 8))) writer.take(event)
+    writer.write()
+    await writer.close()
+    assert.ok(seen.every((next, index) => index === 0 || !isEarlierHead(next, seen[index - 1]!)))
+    assert.ok(existsSync(join(folder, '0000000001-1-3.bevt')))
+    assert.equal(seen.at(-1)!.last, 8n)
   })
 
   test('has the upgrade that an older version was told of before that one forgets it', async (t) => {

@@ -89,6 +89,12 @@ describe('An event log that is ingested as a folder', () => {
     assert.deepEqual(findEventInput([other]).foreign, [join(other, 'head.json')])
   })
 
+  test('has no foreign files while its head is being replaced', async (t) => {
+    const folder = await logOf(t)
+    writeFileSync(join(folder, 'head.json.new'), '')
+    assert.deepEqual(findEventInput([folder]).foreign, [])
+  })
+
   test('of a later version is refused', async (t) => {
     const folder = await logOf(t)
     writeFileSync(join(folder, 'head.json'), '{"version":2}')

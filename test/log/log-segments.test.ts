@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { type LogDisk, NODE_DISK } from '#core/log/files/log-disk'
 import { type SegmentName, segmentName } from '#core/log/files/segment-name'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
-import { FolderSource } from '#core/log/read/folder-source'
+import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog, type LogSegment } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { repeatFrom } from '#service/live/forward/repeat-from'
@@ -31,7 +31,7 @@ function readerOf(folders: Record<string, readonly SegmentName[]>): LogReader {
   return new LogReader(Object.keys(folders).map((folder) => new FollowedLog(new FolderSource(folder, disk))))
 }
 
-const sealed = (number: number, first: number, last: number, kind: 'sealed' | 'part' = 'sealed') => ({
+const sealed = (number: number, first: number, last: number, kind: 'sealed' | 'incomplete' = 'sealed') => ({
   kind,
   number,
   first: BigInt(first),
@@ -46,7 +46,7 @@ function randomLog(random: Random): SegmentName[] {
   for (let number = 1; number <= 12; number++) {
     const isPart = random.integer(4) === 0
     const last = isPart ? next : next + random.integer(8)
-    segments.push(sealed(number, next, last, isPart ? 'part' : 'sealed'))
+    segments.push(sealed(number, next, last, isPart ? 'incomplete' : 'sealed'))
     next =
       random.integer(3) === 0 ? 1 + random.integer(last) : last + 1 + random.integer(2) * random.integer(4)
   }
@@ -70,7 +70,7 @@ class PlainChoice {
         (segment) =>
           segment.first <= height &&
           height <= segment.last &&
-          !(wantsWhole && segment.kind === 'part') &&
+          !(wantsWhole && segment.kind === 'incomplete') &&
           !this.lost.some(
             ({ segment: lost, from, to }) =>
               lost === segment && from <= height && (to === null || height <= to),
@@ -171,7 +171,7 @@ describe('A reader of event logs', () => {
 
   test('passes many blocks of which events are missing, and damaged segments, in little time', async () => {
     const parts = one.map((segment, index) =>
-      index % 2 === 0 ? segment : { ...segment, kind: 'part' as const },
+      index % 2 === 0 ? segment : { ...segment, kind: 'incomplete' as const },
     )
     const reader = readerOf({ '/log': parts })
     await inTime(() => {

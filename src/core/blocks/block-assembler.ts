@@ -3,6 +3,7 @@ import { describeBlocks, type HeightRange } from '../domain/height-ranges.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'
+import { checkIdOfBegin, hasIdOf, indexInBlock } from '../events/event-origin.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
@@ -10,7 +11,7 @@ import { decodeEvent, mayBeLong } from '../resources/projections.ts'
 import { type Block, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
 import { EventGuard } from './event-guard.ts'
-import { hasIdOf, indexInBlock, type OpenBlock } from './open-block.ts'
+import type { OpenBlock } from './open-block.ts'
 import { StoredBlocks } from './stored-blocks.ts'
 
 /**
@@ -55,8 +56,8 @@ export type AssemblerOptions = {
   /** Called with each event that is left out. */
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
   /**
-   * Called with blocks that are missing, or of which events are: whether they may be. They are then recorded as a gap; otherwise
-   * a GapError is thrown.
+   * Called with blocks that are missing, or of which events are: whether they may be. If not, a GapError is thrown; if so, they are
+   * recorded as a gap, unless the store has as much of them.
    */
   mayMiss: (blocks: HeightRange) => boolean
   /** Stops at an invalid event instead of skipping it. */
@@ -193,10 +194,7 @@ export class BlockAssembler {
 
   #beginBlock(): void {
     const { height, timestamp, hash } = decodeBeginBlock(this.#envelope)
-    const idPrefix = `${height}-`
-    // Otherwise a damaged height would make a gap up to there.
-    if (!hasIdOf(this.#envelope, idPrefix))
-      throw new EventStreamError(`it begins block ${height}, but its id is of another one`, this.#position)
+    checkIdOfBegin(this.#envelope, height)
     this.#dropOpenBlock(height)
     if (height !== 1n) this.#handOnBlockOne()
     if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
@@ -205,7 +203,7 @@ export class BlockAssembler {
       timestamp,
       hash,
       isStored: height === 1n ? this.#isPartStored(hash) : this.#isBlockStored(height),
-      idPrefix,
+      idPrefix: `${height}-`,
       ids: new IdSequence(),
       storedIndex: 0,
       isIncomplete: false,
@@ -322,12 +320,12 @@ export class BlockAssembler {
     if (open === null) {
       if (this.#firstBegun === null) this.counts.beforeFirstBlock++
       else this.counts.outsideBlocks++
-      if (this.#mayLackBeginning && hasIdOf(this.#envelope, '1-')) this.#blockOne.partIsMissing()
+      if (this.#mayLackBeginning && hasIdOf(this.#envelope, 1n)) this.#blockOne.partIsMissing()
       return null
     }
     // Positions in the second part of block 1 count from the last event of the first part, even if that is stored.
     if (open.isStored && open.height !== 1n) return 0
-    const index = indexInBlock(this.#envelope, open, this.#position)
+    const index = indexInBlock(this.#envelope, open.idPrefix)
     // A restarted core sends events of other heights; the open block continues.
     if (index === null) {
       this.counts.outsideBlocks++

@@ -4,7 +4,7 @@ import { EventStreamError, type RecordPosition } from '../records/record-positio
 /** An event and its index within its block, the first being 1. In block 1, the events of genesis are counted first. */
 export type BlockEvent = { index: number; event: MarketEvent }
 
-/** A complete block: the stored events from BeginBlock to EndBlock. */
+/** A block that has ended: its events of the kinds that are stored. */
 export type Block = {
   height: bigint
   /** Unix nanoseconds. */

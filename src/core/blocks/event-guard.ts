@@ -1,12 +1,9 @@
 import type { Envelope } from '../events/bus-event.ts'
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
-import { MAX_KEY_LENGTH } from '../events/left-out.ts'
+import { chainIdOf, otherVersionOf } from '../events/event-origin.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { mostBytesOf } from '../resources/projections.ts'
 import { ChainError } from './block.ts'
-
-/** The only existing version of the event format. */
-const BUS_EVENT_VERSION = 1
 
 /**
  * Decides whether an event may enter a block at all: it has the version that this program reads, is of the same chain as the
@@ -42,7 +39,8 @@ export class EventGuard {
    *
    * @param position of the event, for errors
    * @throws {ChainError} for an event of another chain.
-   * @throws {EventStreamError} for another version, an impossible chain id, and an event that is too long.
+   * @throws {EventStreamError} for another version, and an event that is too long.
+   * @throws {MalformedMessageError} for an impossible chain id.
    */
   check(envelope: Envelope, position: RecordPosition): void {
     this.#checkVersion(envelope, position)
@@ -50,23 +48,15 @@ export class EventGuard {
     this.#checkSize(envelope, position)
   }
 
-  #checkVersion({ version }: Envelope, position: RecordPosition): void {
-    if (version === BUS_EVENT_VERSION) return
-    throw new EventStreamError(
-      `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
-      position,
-    )
+  #checkVersion(envelope: Envelope, position: RecordPosition): void {
+    const other = otherVersionOf(envelope)
+    if (other !== null) throw new EventStreamError(other, position)
   }
 
-  #checkChain({ bytes, chainIdStart, chainIdEnd }: Envelope, position: RecordPosition): void {
+  #checkChain(envelope: Envelope, position: RecordPosition): void {
+    const { bytes, chainIdStart, chainIdEnd } = envelope
     if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
-    const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
-    if (chainId === '' || chainId.length > MAX_KEY_LENGTH || chainId.includes('\0')) {
-      throw new EventStreamError(
-        `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
-        position,
-      )
-    }
+    const chainId = chainIdOf(envelope)
     if (this.#chainId !== null) {
       throw new ChainError(
         `an event of chain ${JSON.stringify(chainId)}, but ${this.#describeExpected()}`,

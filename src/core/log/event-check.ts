@@ -1,8 +1,14 @@
 import { type BeginBlock, decodeBeginBlock, decodeEndBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
-import { beginsWith, copyBytes, equalBytes } from '../events/equal-bytes.ts'
+import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'
-import { MAX_KEY_LENGTH } from '../events/left-out.ts'
+import {
+  chainIdOf,
+  checkIdForm,
+  checkIdOfBegin,
+  indexInBlock,
+  otherVersionOf,
+} from '../events/event-origin.ts'
 import { decodeUpgradeHeight } from '../events/protocol-upgrade.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
@@ -12,12 +18,6 @@ import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
  * core that ends no block must not fill the disk.
  */
 export const MAX_BLOCK_BYTES = 128 * 1024 * 1024
-
-/** The only existing version of the event format. */
-const BUS_EVENT_VERSION = 1
-
-const MAX_ID_BYTES = 32
-const EVENT_ID = /^(\d{1,19})-(\d{1,9})$/
 
 /** An event that must not be written: the connection that brought it is closed. */
 export class RefusedEventError extends Error {
@@ -138,6 +138,7 @@ export class EventCheck {
 
   #begin(dropsBefore: boolean, bytes: number): CheckedEvent {
     const block: LoggedBlock = { ...decodeBeginBlock(this.#envelope), isWhole: true }
+    checkIdOfBegin(this.#envelope, block.height)
     const dropsBlock = this.#forgetOpenBlock() || dropsBefore
     this.#open = { ...block, idPrefix: `${block.height}-`, ids: new IdSequence(), bytes: 0 }
     this.#takeId(bytes)
@@ -173,23 +174,13 @@ export class EventCheck {
    * @throws {RefusedEventError}
    */
   #checkOrigin(): boolean {
-    const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
-    if (version !== BUS_EVENT_VERSION) {
-      throw new RefusedEventError(
-        `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
-      )
-    }
+    const { bytes, chainIdStart, chainIdEnd } = this.#envelope
+    const otherVersion = otherVersionOf(this.#envelope)
+    if (otherVersion !== null) throw new RefusedEventError(otherVersion)
     // Almost all events are of the same chain as the one before, and that is still the expected one: their bytes are compared.
     const isLastExpected = this.#chain !== null && this.#chain === (this.#pinned?.id ?? this.#connectionChain)
     if (isLastExpected && equalBytes(this.#chainBytes, bytes, chainIdStart, chainIdEnd)) return false
-    // A message of many megabytes must not be quoted.
-    const chain = bytes.toString(
-      'utf8',
-      chainIdStart,
-      Math.min(chainIdEnd, chainIdStart + 4 * MAX_KEY_LENGTH + 4),
-    )
-    if (chain === '' || chain.length > MAX_KEY_LENGTH || chain.includes('\0'))
-      throw new RefusedEventError(`not an event: a chain id of ${JSON.stringify(chain.slice(0, 80))}`)
+    const chain = chainIdOf(this.#envelope)
     const expected = this.#pinned?.id ?? this.#connectionChain ?? chain
     if (chain !== expected) {
       const pinnedBy = this.#pinned?.pinnedBy ?? 'the connection began with chain'
@@ -206,8 +197,12 @@ export class EventCheck {
   /** Counts the event as one of the open block; false if it belongs to none or to another one, or is there already. */
   #takeId(bytes: number): boolean {
     const open = this.#open
-    const index = this.#indexIn(open)
-    if (open === null || index === null) return false
+    if (open === null) {
+      checkIdForm(this.#envelope)
+      return false
+    }
+    const index = indexInBlock(this.#envelope, open.idPrefix)
+    if (index === null) return false
     open.bytes += bytes + RECORD_HEADER_BYTES
     if (open.bytes > MAX_BLOCK_BYTES) {
       throw new RefusedEventError(
@@ -222,35 +217,6 @@ export class EventCheck {
     if (index > ids.next) open.isWhole = false
     ids.take(index, count)
     return true
-  }
-
-  /**
-   * The number after the height in the event's id; null if it is of another block, or none is open.
-   *
-   * @throws {RefusedEventError} for an id that is none.
-   */
-  #indexIn(open: OpenBlock | null): number | null {
-    const { bytes, idStart, idEnd } = this.#envelope
-    const digits = open === null ? 0 : idEnd - idStart - open.idPrefix.length
-    if (open !== null && digits >= 1 && digits <= 9 && beginsWith(bytes, idStart, open.idPrefix)) {
-      let index = 0
-      for (let at = idEnd - digits; at < idEnd; at++) {
-        const digit = bytes[at]! - 0x30
-        if (digit < 0 || digit > 9) return this.#refuseId()
-        index = index * 10 + digit
-      }
-      return index
-    }
-    const id = bytes.toString('latin1', idStart, Math.min(idEnd, idStart + MAX_ID_BYTES))
-    return EVENT_ID.test(id) ? null : this.#refuseId()
-  }
-
-  #refuseId(): never {
-    const { bytes, idStart, idEnd } = this.#envelope
-    const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
-    throw new RefusedEventError(
-      `not an event: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
-    )
   }
 }
 

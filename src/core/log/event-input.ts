@@ -43,7 +43,9 @@ function contentsOfLog(folder: string, names: readonly string[]): FolderContents
     return [{ path: join(folder, segmentName(segment)), bytes: head.bytes, growing }]
   })
   const openNames = open.map(segmentName)
-  return { files, isOwn: (name) => OWN_NAMES.includes(name) || openNames.includes(name) }
+  const own = [...OWN_NAMES, ...openNames]
+  // A file that is being replaced is written beside it.
+  return { files, isOwn: (name) => own.includes(name) || name.endsWith('.new') }
 }
 
 /** The file of a segment that was open when the names were read: it gets another name when it is sealed. */

@@ -14,8 +14,8 @@ export type Following = 'more' | 'later' | 'nothing'
 export type SegmentPiece = { bytes: Buffer; following: Following }
 
 /**
- * Reads a segment from its beginning on, and cuts its bytes into frames: the records of event files, each with an event. Every
- * reader of a segment uses this, so that all find the same frames, and the same damage.
+ * Reads a segment from its beginning on, and cuts its bytes into frames: the records of event files, each with an event. The writer
+ * and all readers by height use this, so that they find the same frames, and the same damage.
  */
 export class SegmentFrames {
   readonly #framer: RecordFramer

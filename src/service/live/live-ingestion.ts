@@ -1,7 +1,7 @@
 // Live ingestion as a whole: starts the receiver, the committer and the forwarder, and reports their state.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { FolderSource } from '#core/log/read/folder-source'
+import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import type { LogSource } from '#core/log/read/log-source'

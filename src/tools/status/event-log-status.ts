@@ -1,7 +1,7 @@
 import { NODE_DISK } from '#core/log/files/log-disk'
 import { type ReaderFile, readReaders } from '#core/log/files/reader-files'
 import { isSilent } from '#core/log/files/receiver-file'
-import { FolderSource } from '#core/log/read/folder-source'
+import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { isLogUrl } from '#core/log/read/url/log-url'
 import { explainPathError } from '#core/records/event-paths'
@@ -52,7 +52,7 @@ export function statusOfEventLog(folder: string): EventLogStatus {
     of: folder,
     chainId: head?.chainId ?? null,
     bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
-    ranges: rangesOf(segments.filter(({ kind }) => kind !== 'part')),
+    ranges: rangesOf(segments.filter(({ kind }) => kind !== 'incomplete')),
     receiver: receiver && {
       isSilent: isSilent(receiver),
       seconds: Math.max(0, (Date.now() - receiver.writtenAtMs) / 1000),

@@ -2,7 +2,7 @@
  * A segment of an event log by the name of its file: `0000000011-1-1499.bevt` is the eleventh, with blocks 1 to 1499.
  *
  * - `sealed`: nothing is written to it any more; also gzipped, `.bevt.gz`.
- * - `part`: sealed, with one block that has ended although events of it are missing, `0000000012-1500-1500.part.bevt`.
+ * - `incomplete`: sealed, with one block that has ended although events of it are missing, `0000000012-1500-1500.part.bevt`.
  * - `open`: events are written to it, from block `first` on, `0000000013-1501.bevt.open`. Its last block is in the log
  *   head.
  */
@@ -13,7 +13,7 @@ export type OpenName = { kind: 'open'; number: number; first: bigint }
 
 /** The name of a segment that is not written to any more. */
 type SealedName = {
-  kind: 'sealed' | 'part'
+  kind: 'sealed' | 'incomplete'
   number: number
   first: bigint
   last: bigint
@@ -28,16 +28,16 @@ export function segmentName(segment: SegmentName): string {
   const number = String(segment.number).padStart(10, '0')
   if (segment.kind === 'open') return `${number}-${segment.first}.bevt.open`
   const { kind, first, last, isGzipped } = segment
-  return `${number}-${first}-${last}${kind === 'part' ? '.part' : ''}.bevt${isGzipped ? '.gz' : ''}`
+  return `${number}-${first}-${last}${kind === 'incomplete' ? '.part' : ''}.bevt${isGzipped ? '.gz' : ''}`
 }
 
 /** The segment of a file's name; null if it is the name of none. */
 export function parseSegmentName(name: string): SegmentName | null {
   const sealed = SEALED.exec(name)
   if (sealed !== null) {
-    const [, number, first, last, part, gzip] = sealed
+    const [, number, first, last, incomplete, gzip] = sealed
     return {
-      kind: part === undefined ? 'sealed' : 'part',
+      kind: incomplete === undefined ? 'sealed' : 'incomplete',
       number: Number(number),
       first: BigInt(first!),
       last: BigInt(last!),

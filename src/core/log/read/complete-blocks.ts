@@ -2,6 +2,7 @@ import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import { isDamage } from '../../records/record-position.ts'
 import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
+import { Lag } from './choice/lag.ts'
 import {
   isReachable,
   isReadToEnd,
@@ -9,7 +10,6 @@ import {
   type LogSegment,
   type SegmentOffset,
 } from './followed-log.ts'
-import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
 

@@ -8,8 +8,8 @@ export type LogSegment = {
   number: number
   first: bigint
   last: bigint
-  /** `part`: one block, of which events are missing. */
-  kind: 'sealed' | 'part' | 'active'
+  /** `incomplete`: one block, of which events are missing. */
+  kind: 'sealed' | 'incomplete' | 'active'
   /** Name of its file. */
   name: string
   /** Of the active one, the committed length; of others, the size of their file. */
@@ -130,7 +130,13 @@ export class FollowedLog {
     this.#contents = contents
   }
 
-  /** Reads bytes of a segment's file, as {@link LogSource}. An error may be a {@link fault}. */
+  /**
+   * Reads bytes of a segment's file. An error may be a {@link fault}.
+   *
+   * @throws the disk's error; ENOENT if there is no such file (any more), also at a URL.
+   * @throws {LogUnreachableError} if a web server does not give them.
+   * @throws {NewerLogError} when the log's head is of a later version.
+   */
   async read({ name }: LogSegment, offset: number, length: number): Promise<Buffer> {
     try {
       return await this.#source.read(name, offset, length)

@@ -1,7 +1,7 @@
 import type { RecordSink } from '../../records/record-framer.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
+import { Lag } from './choice/lag.ts'
 import { isSameSegment, type LogSegment } from './followed-log.ts'
-import { Lag } from './lag.ts'
 import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
 

@@ -1,7 +1,7 @@
 import { ChangeSignal } from './change-signal.ts'
+import { LogGaps } from './choice/log-gaps.ts'
+import { SegmentChoice } from './choice/segment-choice.ts'
 import type { FollowedLog } from './followed-log.ts'
-import { LogGaps } from './log-gaps.ts'
-import { SegmentChoice } from './segment-choice.ts'
 
 /** How often a log is looked at without a sign of change, in milliseconds. */
 const LOOK_MS = 1_000

@@ -6,7 +6,7 @@ import { PIECE_BYTES, SEGMENT_BYTES, SegmentFrames, type SegmentPiece } from '..
 import type { LogSegment } from './followed-log.ts'
 import { LogUnreachableError } from './log-source.ts'
 
-/** A writer ends a segment before it gets larger than this. */
+/** A writer ends a segment before it gets larger than this; only block 1 may be larger, with a genesis beyond any real one. */
 const MAX_SEGMENT_BYTES = SEGMENT_BYTES + MAX_BLOCK_BYTES
 
 /** The frames of a segment of a log, as far as it is committed. */

@@ -23,7 +23,7 @@ type LeftSegments = {
   /** In their order; all but the last one have ended. */
   segments: OpenSegment[]
   /** The block with which the last one ends, if events of it are missing: it was to be set apart. */
-  part: LoggedBlock | null
+  incomplete: LoggedBlock | null
 }
 
 /** Opens the segments that earlier processes have not sealed, and deletes files that they have not named yet. */
@@ -33,14 +33,14 @@ export async function openLeftSegments(left: LeftLog): Promise<LeftSegments> {
   for (const name of names) if (name.endsWith('.new')) disk.remove(`${folder}/${name}`)
   const open = segmentsIn(names).filter((name) => name.kind === 'open')
   const segments: OpenSegment[] = []
-  let part: LoggedBlock | null = null
+  let incomplete: LoggedBlock | null = null
   for (const name of open) {
     const opened = await openLeftSegment(left, name, name === open.at(-1))
     segments.push(opened.segment)
-    part = opened.part
+    incomplete = opened.incomplete
   }
   await disk.flushFolder(folder)
-  return { segments, part }
+  return { segments, incomplete }
 }
 
 /**
@@ -67,7 +67,7 @@ async function openLeftSegment(
   { disk, folder, head, isIntact, check }: LeftLog,
   name: OpenName,
   isNewest: boolean,
-): Promise<{ segment: OpenSegment; part: LoggedBlock | null }> {
+): Promise<{ segment: OpenSegment; incomplete: LoggedBlock | null }> {
   const path = `${folder}/${segmentName(name)}`
   const { bytes: size } = disk.stat(path)!
   const isPassed = head !== null && head.number > name.number
@@ -80,7 +80,7 @@ async function openLeftSegment(
     // If none of its blocks can be read, the name says which they were.
     if (committedBytes > 0 || size > 0) segment.setFinalHeight(head?.last ?? name.first)
     check.dropOpenBlock()
-    return { segment, part: null }
+    return { segment, incomplete: null }
   }
   segment.wasFlushed(isPassed ? content.ended.bytes : committedBytes)
   // A process that was killed as a flush failed could not note it.
@@ -88,11 +88,12 @@ async function openLeftSegment(
   if (!isNewest) {
     segment.endWriting('uncommitted')
     check.dropOpenBlock()
-    return { segment, part: null }
+    return { segment, incomplete: null }
   }
   segment.cutRest()
-  const isPartLast = content.part !== null && content.part.end === content.written.bytes
-  return { segment, part: isPartLast ? content.part!.block : null }
+  const { incomplete } = content
+  const isLast = incomplete !== null && incomplete.end === content.written.bytes
+  return { segment, incomplete: isLast ? incomplete.block : null }
 }
 
 /** What the file of a segment contains, up to the first event that cannot be read. */
@@ -103,7 +104,7 @@ type SegmentContent = {
   ended: SegmentLength
   last: LoggedBlock | null
   /** A block after it that has ended with events missing, and its end; null if there is none. */
-  part: { block: LoggedBlock; end: number } | null
+  incomplete: { block: LoggedBlock; end: number } | null
   /** The hashes of the parts of block 1. */
   blockOne: Set<string>
 }
@@ -120,7 +121,7 @@ async function readContent(
     written: nothing,
     ended: nothing,
     last: null,
-    part: null,
+    incomplete: null,
     blockOne: new Set(),
   }
   const readPiece = async (offset: number) => {
@@ -136,12 +137,12 @@ async function readContent(
     content.written = { bytes: position.offset + RECORD_HEADER_BYTES + end - start, records: position.record }
     if (role !== 'end') return
     if (!block!.isWhole) {
-      content.part = { block: block!, end: content.written.bytes }
+      content.incomplete = { block: block!, end: content.written.bytes }
       return
     }
     content.ended = content.written
     content.last = block
-    content.part = null
+    content.incomplete = null
     if (block!.height === 1n) content.blockOne.add(block!.hash)
   })
   check.dropOpenBlock()

@@ -42,14 +42,12 @@ type Step =
 
 /**
  * Writes the events of a core to an event log (README.md). A written event survives the process immediately, within a block
- * too. Once a block has ended it is flushed, and the head then says that it may be read; from
- * then on nothing takes it back.
+ * too. Once a block has ended it is flushed, and the head then says that it may be read.
  */
 export class LogWriter {
   readonly #check: EventCheck
   readonly #retries: DiskRetries
   readonly #segments: SegmentQueue
-  readonly #segmentBytes: number
   /** Events that were taken, and not written yet. */
   #steps: Step[] = []
 
@@ -61,7 +59,7 @@ export class LogWriter {
    * @throws the disk's error if the log cannot be read or flushed.
    */
   static async open(options: LogWriterOptions, listener: LogWriterListener): Promise<LogWriter> {
-    const { disk = NODE_DISK, folder, pinned, isIntact, logger } = options
+    const { disk = NODE_DISK, folder, pinned, segmentBytes, isIntact, logger } = options
     const head = readHead(disk, folder)
     if (pinned !== null && head !== null && head.chainId !== null && head.chainId !== pinned.id) {
       throw new OtherLogChainError(
@@ -74,27 +72,27 @@ export class LogWriter {
     const segments = new SegmentQueue({
       disk,
       folder,
+      segmentBytes,
       retries,
       check,
       head: nextHead(head, check, segmentsIn(disk.list(folder)).at(-1)?.number ?? 0),
       listener,
     })
-    const writer = new LogWriter(check, retries, segments, options.segmentBytes)
+    const writer = new LogWriter(check, retries, segments)
     const left = await openLeftSegments({ disk, folder, head, isIntact, check })
     segments.takeLeft(left.segments)
-    const { part } = left
-    if (part !== null) retries.doInTurn(() => writer.#setApart(part))
+    const { incomplete } = left
+    if (incomplete !== null) retries.doInTurn(() => writer.#end(incomplete))
     segments.commit()
     // A full disk does not keep a core from connecting.
     await Promise.race([segments.committing, sleep(SPACE_WAIT_MS, undefined, { ref: false })])
     return writer
   }
 
-  private constructor(check: EventCheck, retries: DiskRetries, segments: SegmentQueue, segmentBytes: number) {
+  private constructor(check: EventCheck, retries: DiskRetries, segments: SegmentQueue) {
     this.#check = check
     this.#retries = retries
     this.#segments = segments
-    this.#segmentBytes = segmentBytes
   }
 
   get head(): LogHead {
@@ -139,7 +137,7 @@ export class LogWriter {
 
   /** Removes the block that has begun: it has not been read, and never will be. */
   dropOpenBlock(): void {
-    const openBytes = this.#segments.active?.openBytes ?? 0
+    const openBytes = this.#segments.openBytes
     if (!this.#check.isBlockOpen && openBytes === 0 && this.#steps.length === 0) return
     this.#check.dropOpenBlock()
     this.#steps.push({ type: 'drop' })
@@ -208,9 +206,9 @@ export class LogWriter {
           done += this.#writeEvents(steps, done)
           continue
         }
-        if (step.type === 'begin') this.#begin(step.block)
+        if (step.type === 'begin') this.#segments.begin(step.block)
         else if (step.type === 'end') this.#end(step.block)
-        else this.#segments.active?.cutOpenBlock()
+        else this.#segments.cutOpenBlock()
         done++
       }
     } finally {
@@ -228,28 +226,14 @@ export class LogWriter {
       events.push(step.bytes)
       bytes += RECORD_HEADER_BYTES + step.bytes.length
     }
-    this.#segments.active!.append(events)
+    this.#segments.append(events)
     return events.length
   }
 
-  #begin(block: LoggedBlock): void {
-    const { active } = this.#segments
-    if (active === null || active.mustEndBefore(block, this.#segmentBytes)) this.#segments.beginSegment(block)
-  }
-
   #end(block: LoggedBlock): void {
-    if (!block.isWhole) {
-      this.#setApart(block)
-      return
-    }
-    this.#segments.active!.endBlock(block)
-    this.#segments.commit()
-  }
-
-  /** Gives a block that has ended with events missing a segment of its own. */
-  #setApart(block: LoggedBlock): void {
+    if (block.isWhole) this.#segments.end(block)
     // Until a whole block says so, the log may be of another chain.
-    if (this.#check.pinned === null) this.#segments.active!.cutOpenBlock()
+    else if (this.#check.pinned === null) this.#segments.cutOpenBlock()
     else this.#segments.setApart(block)
   }
 }

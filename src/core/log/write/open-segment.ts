@@ -39,7 +39,7 @@ const NOTHING: SegmentLength = { bytes: 0, records: 0 }
  *
  * 1. For each block `append`, then `endBlock`; or `cutOpenBlock` if it never ends.
  * 2. For blocks that have ended: `flush`; the head is written; `committed`.
- * 3. `endWriting`, after the last block. A block with events missing has `endAsPart`, or `splitOff` to a segment of its own.
+ * 3. `endWriting`, after the last block. A block with events missing has `endIncomplete`, or `splitOff` to a segment of its own.
  * 4. Step 2 for the blocks that are left.
  * 5. `cutToSeal`, `flush`, `rename`, `close`. A segment without blocks: `close`, `remove`.
  */
@@ -62,7 +62,7 @@ export class OpenSegment {
   #heightWithoutBlocks: bigint | null = null
   /** The hashes of the parts of block 1. */
   #blockOne = new Set<string>()
-  #kind: 'sealed' | 'part' = 'sealed'
+  #kind: 'sealed' | 'incomplete' = 'sealed'
   /** Whether events may still be appended. */
   #isAppendable = true
   #isDamaged = false
@@ -163,10 +163,10 @@ export class OpenSegment {
   }
 
   /** The open block, its only one, has ended with events missing. */
-  endAsPart(block: LoggedBlock): void {
+  endIncomplete(block: LoggedBlock): void {
     this.#ended = this.#written
     this.#last = block
-    this.#kind = 'part'
+    this.#kind = 'incomplete'
     this.#isAppendable = false
   }
 
@@ -174,12 +174,12 @@ export class OpenSegment {
   splitOff(block: LoggedBlock, number: number): OpenSegment {
     const { bytes, records } = this.#ended
     const place = { disk: this.#disk, folder: this.#folder, number, first: block.height }
-    const file = createFile(place, (part) => copyBytes(this.#file, bytes, this.#written.bytes, part, 0))
-    const part = new OpenSegment(place, file)
-    part.#written = { bytes: this.#written.bytes - bytes, records: this.#written.records - records }
-    part.endAsPart(block)
+    const file = createFile(place, (to) => copyBytes(this.#file, bytes, this.#written.bytes, to, 0))
+    const apart = new OpenSegment(place, file)
+    apart.#written = { bytes: this.#written.bytes - bytes, records: this.#written.records - records }
+    apart.endIncomplete(block)
     this.#written = this.#ended
-    return part
+    return apart
   }
 
   /** Takes back the open block. */

@@ -12,6 +12,8 @@ type SegmentQueueOptions = {
   disk: LogDisk
   /** Folder of the event log. */
   folder: string
+  /** A segment of this size is followed by another one. */
+  segmentBytes: number
   retries: DiskRetries
   /** Knows the chain of the log. */
   check: EventCheck
@@ -35,7 +37,7 @@ export class SegmentQueue {
   /** The last one is appended to, unless it has ended. */
   readonly #segments: OpenSegment[] = []
   #nextNumber: number
-  /** As it is on disk, or is being written there. */
+  /** As it is on disk, or is to be written there. */
   #head: LogHead
   #isHeadDue = false
   #isIndexDue = true
@@ -51,8 +53,13 @@ export class SegmentQueue {
     return this.#head
   }
 
+  /** Bytes of the block that has begun and not ended. */
+  get openBytes(): number {
+    return this.#active?.openBytes ?? 0
+  }
+
   /** The segment that is written to; null if the next block begins one. */
-  get active(): OpenSegment | null {
+  get #active(): OpenSegment | null {
     const last = this.#segments.at(-1)
     return last?.isAppendable ? last : null
   }
@@ -73,24 +80,42 @@ export class SegmentQueue {
    */
   takeLeft(left: readonly OpenSegment[]): void {
     this.#segments.push(...left)
-    this.#head = { ...this.#head, number: this.active?.number ?? this.#head.number }
+    this.#head = { ...this.#head, number: this.#active?.number ?? this.#head.number }
     this.#isHeadDue = true
   }
 
-  /** Creates the segment that begins with a block, and is written to from now on. The one before it ends. */
-  beginSegment(block: LoggedBlock): void {
-    const { disk, folder } = this.#options
-    if (this.active !== null) {
-      this.active.endWriting('committed')
+  /** Begins a block, in a new segment if the last one must end before it. */
+  begin(block: LoggedBlock): void {
+    const active = this.#active
+    if (active !== null && !active.mustEndBefore(block, this.#options.segmentBytes)) return
+    if (active !== null) {
+      active.endWriting('committed')
       this.commit()
     }
+    const { disk, folder } = this.#options
     this.#add(OpenSegment.create({ disk, folder, number: this.#nextNumber, first: block.height }))
+  }
+
+  /** Writes events of the block that has begun, in one call. */
+  append(events: readonly Buffer[]): void {
+    this.#begun().append(events)
+  }
+
+  /** The block that has begun has ended, and is whole. */
+  end(block: LoggedBlock): void {
+    this.#begun().endBlock(block)
+    this.commit()
+  }
+
+  /** Takes back the block that has begun, if any. */
+  cutOpenBlock(): void {
+    this.#active?.cutOpenBlock()
   }
 
   /** Gives the open block, which has ended with events missing, a segment of its own. */
   setApart(block: LoggedBlock): void {
-    const active = this.active!
-    if (active.last === null) active.endAsPart(block)
+    const active = this.#begun()
+    if (active.last === null) active.endIncomplete(block)
     else {
       this.#add(active.splitOff(block, this.#nextNumber))
       active.endWriting('committed')
@@ -124,6 +149,13 @@ export class SegmentQueue {
   /** Nothing more is written. */
   close(): void {
     for (const segment of this.#segments.splice(0)) segment.close()
+  }
+
+  /** @throws if no block has begun. */
+  #begun(): OpenSegment {
+    const active = this.#active
+    if (active === null) throw new Error('events are written before a block has begun')
+    return active
   }
 
   #add(segment: OpenSegment): void {
@@ -175,6 +207,8 @@ export class SegmentQueue {
     await retries.do(() => segment.rename())
     segment.close()
     await this.#writeIndex()
+    // Of segments that were left, the head may name a later one: it must not go back to 0 bytes of that.
+    if (this.#head.number !== segment.number) return
     const next = this.#segments[1]?.number ?? this.#nextNumber
     await this.#setHead({ ...this.#head, number: next, first: null, last: null, bytes: 0 })
   }

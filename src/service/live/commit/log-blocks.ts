@@ -4,11 +4,11 @@ import { type Block, ChainError, GapError, StrictError } from '#core/blocks/bloc
 import type { Coverage } from '#core/domain/coverage'
 import { type HeightRange, holdAll } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
+import type { ChoiceOptions } from '#core/log/read/choice/segment-choice'
 import { isReadToEnd, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
 import { LogUnreachableError } from '#core/log/read/log-source'
-import type { ChoiceOptions } from '#core/log/read/segment-choice'
 import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { NeededBlocks } from './needed-blocks.ts'
@@ -54,7 +54,7 @@ type LogBlocksListener = {
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere, whole; otherwise they may be missing, or it is a gap |
  *
- * Whenever a segment is left, the needed block is noted as unreadable there: so this ends. A block below the needed one, in a gap of
+ * Whenever a segment is left, it is noted as refused, or the needed block as unreadable there: so this ends. A block below the needed one, in a gap of
  * the store, is taken if it is whole, and otherwise passed over: no segment is left, and no gap is thrown for it.
  */
 export class LogBlocks {
@@ -132,7 +132,7 @@ export class LogBlocks {
     const { last } = current
     if (isAtEnd || isReadToEnd(current, frames.offset)) this.#leaveIfMissing(reading, last + 1n)
     // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
-    if (isAtEnd && last === 1n) this.#orLeaveForGap(reading, () => this.#blocks.endBlockOne())
+    if (isAtEnd && last === 1n) this.#orLeave(reading, () => this.#blocks.endBlockOne())
   }
 
   /**
@@ -178,17 +178,30 @@ export class LogBlocks {
     return (bytes, start, end, position) => {
       const reading = this.#cursor.reading!
       try {
-        this.#orLeaveForGap(reading, () => {
-          const begun = this.#blocks.accept(bytes, start, end, position)
-          if (begun !== null) this.#leaveIfMissing(reading, begun)
-        })
+        this.#accept(reading, bytes, start, end, position)
       } catch (error) {
         // A log is of one chain: an event of another one is damaged.
         const isOfOther = error instanceof ChainError && ofLog !== null && ofLog === this.#blocks.chainId
-        if (!isUnreadable(error) && !isOfOther) throw error
-        this.#cannotReadEvent(reading, error)
+        if (isUnreadable(error) || isOfOther) this.#cannotReadEvent(reading, error)
+        else if (error instanceof GapError) {
+          this.#leaveForGap(reading, error)
+          // The event may begin another block than the one that is passed over.
+          this.#orLeave(reading, () => this.#accept(reading, bytes, start, end, position))
+        } else throw error
       }
     }
+  }
+
+  /** @throws {LeaveSegment}, and what `NeededBlocks.accept` throws. */
+  #accept(
+    reading: SegmentReading,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    position: RecordPosition,
+  ): void {
+    const begun = this.#blocks.accept(bytes, start, end, position)
+    if (begun !== null) this.#leaveIfMissing(reading, begun)
   }
 
   // What is missing
@@ -204,26 +217,30 @@ export class LogBlocks {
     const from = this.#blocks.needed
     if (from === null || from >= next) return
     // If the store has a part of it, other parts are of no use.
-    this.#leaveWithout(reading, { from, to: next - 1n }, { wantsWhole: this.#blocks.isIncomplete(from) })
+    const wantsWhole = this.#blocks.isIncomplete(from)
+    if (this.#noteMissing(reading, { from, to: next - 1n }, { wantsWhole })) throw new LeaveSegment()
   }
 
   /**
-   * Does work that may find a gap. The segment is left for that if one of the missing blocks is elsewhere, whole. A block in a gap
-   * of the store, which is not whole here either, is passed over.
+   * Leaves a segment because of a gap, if one of the missing blocks is elsewhere, whole. A block in a gap of the store, which is not
+   * whole here either, is passed over.
    *
    * @throws {LeaveSegment}
    * @throws {GapError} the gap, if it is not elsewhere.
    */
-  #orLeaveForGap(reading: SegmentReading, work: () => void, isAgain = false): void {
+  #leaveForGap(reading: SegmentReading, gap: GapError): void {
+    this.#blocks.drop()
+    if (this.#noteMissing(reading, gap, { wantsWhole: true })) throw new LeaveSegment()
+    if (!this.#isBelowNeeded(gap)) throw gap
+  }
+
+  /** Does work that may find a gap, and leaves the segment for that, as {@link LogBlocks.#leaveForGap}. */
+  #orLeave(reading: SegmentReading, work: () => void): void {
     try {
       work()
     } catch (error) {
       if (!(error instanceof GapError)) throw error
-      this.#blocks.drop()
-      this.#leaveWithout(reading, error, { wantsWhole: true })
-      if (!this.#isBelowNeeded(error)) throw error
-      // The event may begin another block than the one that is passed over.
-      if (!isAgain) this.#orLeaveForGap(reading, work, true)
+      this.#leaveForGap(reading, error)
     }
   }
 
@@ -240,7 +257,7 @@ export class LogBlocks {
     const height = this.#blocks.drop()
     if (height === null) return
     this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    this.#leaveWithout(reading, { from: height, to: height }, {}, message)
+    if (this.#noteMissing(reading, { from: height, to: height }, {}, message)) throw new LeaveSegment()
   }
 
   /** Passes over everything in a segment from the needed block on. */
@@ -255,20 +272,17 @@ export class LogBlocks {
 
   /**
    * Notes blocks that a segment turned out not to have, as far as its name promises them, with the needed one if that should have
-   * come before; leaves the segment if they are elsewhere.
-   *
-   * @throws {LeaveSegment}
+   * come before. Returns whether the segment is to be left: they are elsewhere, and not below the needed one.
    */
-  #leaveWithout(
+  #noteMissing(
     { segment }: SegmentReading,
     { from, to }: HeightRange,
     choice: ChoiceOptions,
     reason = `${segment.name} does not have it with all its events`,
-  ): void {
+  ): boolean {
     const needed = this.#blocks.needed ?? from
     this.#reader.segments.noteUnreadable(segment, { from: needed < from ? needed : from, to, reason })
-    if (!this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to }, choice))
-      throw new LeaveSegment()
+    return !this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to }, choice)
   }
 
   /** Whether blocks may be missing, of which not all events are in the segment that is read. */

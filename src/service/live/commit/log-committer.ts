@@ -22,7 +22,7 @@ import { StoreProgress } from './store-progress.ts'
 /** Wait before retrying a write that the store refused, milliseconds. */
 const COMMIT_RETRY_MS = 1_000
 
-/** The writer's lock is let go once no core has been connected, and nothing was left to commit, for so long, milliseconds. */
+/** The writer's lock is let go once nothing could be committed, and no core was connected or no log could be read, for so long, milliseconds. */
 const IDLE_MS = 5_000
 
 export type CommitterOptions = {
@@ -51,7 +51,7 @@ type CommitterListener = {
 
 /**
  * Commits the blocks of event logs to a store, by height: from the block after the store's last one on. It is the store's
- * writer only while it has something to commit or a core is connected: another service, or a command, may write meanwhile.
+ * writer only while it has something to commit, or may soon have: another service, or a command, may write meanwhile.
  *
  * | {@link run} | until |
  * |---|---|
@@ -99,7 +99,7 @@ export class LogCommitter {
   }
 
   /**
-   * Which log is waited for although another one has later blocks, once that lasts; null if none is. Must be called regularly.
+   * Why the next block is waited for, as {@link LogWait.describe}; null if it is not. Must be called regularly.
    */
   describeWait(): string | null {
     return this.#wait.describe(this.#progress.next)

@@ -1,7 +1,7 @@
 // What a store needs of its event logs: which block comes next, and what its events amount to.
 import { type AssemblerOptions, BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
-import type { SegmentChoice } from '#core/log/read/segment-choice'
+import type { SegmentChoice } from '#core/log/read/choice/segment-choice'
 import type { RecordPosition } from '#core/records/record-position'
 
 type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first' | 'chainId'> & {

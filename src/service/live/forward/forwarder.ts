@@ -4,10 +4,11 @@ import type { Logger } from 'pino'
 import { readyHeightIn } from '#core/events/protocol-upgrade'
 import type { PendingUpgrade } from '#core/log/files/log-head'
 import { type CompleteBlock, CompleteBlocks } from '#core/log/read/complete-blocks'
-import { FolderSource } from '#core/log/read/folder-source'
+import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
-import { refuseSeveralChains } from '../one-chain.ts'
+import { LogUnreachableError } from '#core/log/read/log-source'
+import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
 import { messageOf } from '../pair-protocol.ts'
 import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
 import { ForwardFaults } from './forward-faults.ts'
@@ -178,7 +179,8 @@ export class Forwarder {
       if (block !== null) this.#faults.readBlock()
       return block
     } catch (error) {
-      this.#faults.cannotRead(error as Error)
+      if (!isReadFault(error)) throw error
+      this.#faults.cannotRead(error)
       this.#reader.refresh()
       return null
     }
@@ -213,4 +215,10 @@ export class Forwarder {
       failure: this.#faults.failure,
     })
   }
+}
+
+/** Whether an error is a fault of the logs, which may pass. */
+function isReadFault(error: unknown): error is Error {
+  const isOfLogs = error instanceof LogUnreachableError || error instanceof SeveralChainsError
+  return isOfLogs || (error as NodeJS.ErrnoException).code !== undefined
 }

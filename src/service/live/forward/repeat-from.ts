@@ -1,4 +1,4 @@
-import type { SegmentChoice } from '#core/log/read/segment-choice'
+import type { SegmentChoice } from '#core/log/read/choice/segment-choice'
 
 /**
  * The first block to send again: goes back from `last` through whole segments while they have at most `mostBytes` together, and

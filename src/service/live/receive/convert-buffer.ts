@@ -25,11 +25,10 @@ export async function convertBuffer(
   if (!existsSync(folder)) return
   const files = oldFiles(folder)
   if (files.length > 0) logger.info(`moving the events in ${folder} to the event log ${eventLog}`)
-  let moved: OldFile[] = []
+  let moved: MovedFile[] = []
   for (const file of files) {
     const isWhole = await feed(file.path, writer, logger, file === files.at(-1))
-    if (!isWhole) keepAsDamaged(file)
-    moved.push(file)
+    moved.push({ ...file, isDamaged: !isWhole })
     // A block may go on in the next file.
     if (writer.isBlockOpen) continue
     await writer.settled()
@@ -51,6 +50,9 @@ export function hasOldEvents(folder: string): boolean {
 
 /** A file of the buffer. It may have another name in the folder of events to be forwarded. */
 type OldFile = { number: number; path: string; otherPath: string | null }
+
+/** A file whose events are in the log, but for those that cannot be read, if it is damaged. */
+type MovedFile = OldFile & { isDamaged: boolean }
 
 /** The files of both folders, each once, in their order. */
 function oldFiles(folder: string): OldFile[] {
@@ -105,15 +107,11 @@ async function feed(path: string, writer: LogWriter, logger: Logger, isLast: boo
   }
 }
 
-/** Keeps a file of which a part cannot be read. Its other name is deleted with the files that were moved. */
-function keepAsDamaged({ path }: OldFile): void {
-  renameSync(path, `${path}.damaged`)
-}
-
-/** Deletes files that were moved to the log, under both names. A file that is kept as damaged no longer has its first one. */
-function deleteMoved(files: readonly OldFile[]): void {
-  for (const { path, otherPath } of files) {
-    rmSync(path, { force: true })
+/** Deletes files under both names, once their events are on disk in the log; one that is damaged stays, under another name. */
+function deleteMoved(files: readonly MovedFile[]): void {
+  for (const { path, otherPath, isDamaged } of files) {
+    if (isDamaged) renameSync(path, `${path}.damaged`)
+    else rmSync(path, { force: true })
     if (otherPath !== null) rmSync(otherPath, { force: true })
   }
 }

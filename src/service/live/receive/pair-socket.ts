@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../pair-protocol.ts'
 import type { AllowList } from './allow-list.ts'
 import type { ConnectionFault } from './connection-faults.ts'
-import { MessageReceiver } from './message-receiver.ts'
+import { MessageFramer } from './message-framer.ts'
 
 /** A core that is silent for so long is replaced by another one that connects. */
 const SILENCE_MS = 10_000
@@ -169,7 +169,7 @@ class CoreSocket implements PairSocket {
       this.#refuse(oldest, 'broken handshake', `no handshake before ${MAX_HANDSHAKES} others dialled in`)
     }
     this.#handshaking.add(connection)
-    new MessageReceiver(socket, {
+    new MessageFramer(socket, {
       onHandshake: () => this.#shookHands(connection),
       onMessage: (message) => {
         this.#listener.onMessage(message)

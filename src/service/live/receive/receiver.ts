@@ -14,7 +14,7 @@ import {
   writeReceiverFile,
 } from '#core/log/files/receiver-file'
 import { segmentsIn } from '#core/log/files/segment-name'
-import { FolderSource } from '#core/log/read/folder-source'
+import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import type { LogRetention } from '#core/log/retention'
@@ -95,8 +95,8 @@ type LockedLog = {
 type Parts = { writer: LogWriter; upgrade: ProtocolUpgrade; intake: Intake }
 
 /**
- * Receives from a core, and writes its events to an event log. It knows no store, and looks at readers only to find out what
- * may be deleted, and whether a protocol upgrade may go on. What it does is in the log's `receiver.json`.
+ * Receives from a core, and writes its events to an event log. It knows no store. Of readers it knows what they have noted in the
+ * log: what may be deleted, and whether a protocol upgrade may go on. What it does is in the log's `receiver.json`.
  */
 export class LogReceiver implements Receiver {
   port = 0
@@ -139,6 +139,7 @@ export class LogReceiver implements Receiver {
       await receiver.#start()
       return receiver
     } catch (error) {
+      await receiver.#parts?.writer.close()
       unlock()
       throw error
     }

@@ -1,7 +1,7 @@
 // The `/metrics` of a receiver that runs alone.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { FolderSource } from '#core/log/read/folder-source'
+import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { createMetrics } from '../../metrics.ts'

@@ -8,7 +8,7 @@ const ANSWER_MS = 10_000
 const WRONG_PLACE = 'check that --follow names the folder of an event log'
 const PROXIES = 'check the web server, and what is between it and Lyra'
 
-/** What an answer is not larger than, and what is then asked for. */
+/** The bytes that are asked for. */
 type Range = { offset: number; length: number }
 
 /**

@@ -27,7 +27,7 @@ type ReadIndex = { headNumber: number; atMs: number; files: readonly SegmentFile
 /**
  * An event log that a web server publishes. It is looked at each second in the background: the head, the index if that may
  * have changed, and the receiver's state. Whatever is wrong with an answer is a fault, until the same request is answered
- * well; what was read before stays, unless the log has begun anew.
+ * well; until then the log is as it was seen before.
  */
 export class UrlSource implements LogSource {
   readonly name: string
@@ -158,7 +158,7 @@ export class UrlSource implements LogSource {
     }
   }
 
-  /** Says that the log is behind what was seen of it before; null unless it is. What was read then stays. */
+  /** Says that the log is behind what was seen of it before; null unless it is. */
   #describeStepBack({ number, last }: LogHead, files: readonly SegmentFile[]): string | null {
     const lasts = files.flatMap(({ segment }) => (segment.kind === 'open' ? [] : segment.last))
     const height = greatestOrNull([last, ...lasts])

@@ -8,7 +8,7 @@ import { PendingBytes } from './pending-bytes.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
 
-/** The connection that a receiver belongs to. */
+/** The connection whose messages these are. */
 type MessageListener = {
   /** The other side has shaken hands; destroys the socket if it may not stay. */
   onHandshake(): void
@@ -25,7 +25,7 @@ type MessageListener = {
 }
 
 /** Performs the handshake on a socket and splits the data into messages: 8 bytes of big-endian length, then the message. */
-export class MessageReceiver {
+export class MessageFramer {
   readonly #socket: Socket
   readonly #listener: MessageListener
   #isHandshakeDone = false

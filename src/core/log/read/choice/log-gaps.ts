@@ -1,6 +1,6 @@
-import type { HeightRange } from '../../domain/height-ranges.ts'
-import { isSilent } from '../files/receiver-file.ts'
-import type { FollowedLog } from './followed-log.ts'
+import type { HeightRange } from '../../../domain/height-ranges.ts'
+import { isSilent } from '../../files/receiver-file.ts'
+import type { FollowedLog } from '../followed-log.ts'
 import type { ChoiceOptions, SegmentChoice } from './segment-choice.ts'
 
 /** A log counts if its core has sent an event within this time, in milliseconds. */

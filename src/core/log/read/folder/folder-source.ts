@@ -1,9 +1,9 @@
-import { type LogDisk, NODE_DISK } from '../files/log-disk.ts'
-import { describeHeadFault, isEarlierHead, type LogHead, readHead } from '../files/log-head.ts'
-import { type ReceiverFile, readReceiverFile } from '../files/receiver-file.ts'
-import { presentSegments, segmentName } from '../files/segment-name.ts'
+import { type LogDisk, NODE_DISK } from '../../files/log-disk.ts'
+import { describeHeadFault, isEarlierHead, type LogHead, readHead } from '../../files/log-head.ts'
+import { type ReceiverFile, readReceiverFile } from '../../files/receiver-file.ts'
+import { presentSegments, segmentName } from '../../files/segment-name.ts'
+import type { LogContents, LogSource, SegmentFile } from '../log-source.ts'
 import { FolderWatch } from './folder-watch.ts'
-import type { LogContents, LogSource, SegmentFile } from './log-source.ts'
 
 /** How often the names in the folder are read again, although the head has not changed, in milliseconds. */
 const LIST_MS = 60_000

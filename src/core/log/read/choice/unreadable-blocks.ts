@@ -1,5 +1,5 @@
-import { firstIndexWhere } from '../../domain/binary-search.ts'
-import { type FollowedLog, isSameSegment, type LogSegment } from './followed-log.ts'
+import { firstIndexWhere } from '../../../domain/binary-search.ts'
+import { type FollowedLog, isSameSegment, type LogSegment } from '../followed-log.ts'
 
 /** Blocks that a segment should have by its name, from one height to another (null: to its end), and why they cannot be read. */
 export type Unreadable = { from: bigint; to: bigint | null; reason: string }

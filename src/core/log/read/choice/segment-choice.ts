@@ -1,5 +1,5 @@
-import { greatestOrNull, leastOrNull } from '../../domain/integers.ts'
-import { type FollowedLog, isReachable, isSameSegment, type LogSegment } from './followed-log.ts'
+import { greatestOrNull, leastOrNull } from '../../../domain/integers.ts'
+import { type FollowedLog, isReachable, isSameSegment, type LogSegment } from '../followed-log.ts'
 import { SegmentsByHeight } from './segments-by-height.ts'
 import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
 
@@ -15,7 +15,7 @@ export type ChoiceOptions = {
 const REFUSED_MS = 60_000
 
 /** What is known of a log: its sealed segments by height, as long as it lists the same ones. */
-type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; parts: SegmentsByHeight }
+type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; incomplete: SegmentsByHeight }
 
 /**
  * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs that can be read the one
@@ -113,7 +113,7 @@ export class SegmentChoice {
       .flatMap((log) => this.#having(log, height, options))
       .filter((segment) => except === undefined || !isSameSegment(segment, except))
       .filter((segment) => this.#unreadable.find(segment, height) === null)
-    const whole = having.filter(({ kind }) => kind !== 'part')
+    const whole = having.filter(({ kind }) => kind !== 'incomplete')
     const complete = height === 1n ? withBothParts(whole) : whole
     const choice = complete.length > 0 ? complete : having
     const notRefused = choice.filter((segment) => !this.#isRefused(segment))
@@ -160,12 +160,12 @@ export class SegmentChoice {
     let listed = this.#listed.get(log)
     if (listed?.sealed !== log.sealed) {
       const { sealed } = log
-      const whole = sealed.filter(({ kind }) => kind !== 'part')
-      const parts = sealed.filter(({ kind }) => kind === 'part')
-      listed = { sealed, whole: new SegmentsByHeight(whole), parts: new SegmentsByHeight(parts) }
+      const whole = sealed.filter(({ kind }) => kind !== 'incomplete')
+      const incomplete = sealed.filter(({ kind }) => kind === 'incomplete')
+      listed = { sealed, whole: new SegmentsByHeight(whole), incomplete: new SegmentsByHeight(incomplete) }
       this.#listed.set(log, listed)
     }
-    return wantsWhole ? [listed.whole] : [listed.whole, listed.parts]
+    return wantsWhole ? [listed.whole] : [listed.whole, listed.incomplete]
   }
 }
 

@@ -1,5 +1,5 @@
-import { firstIndexWhere } from '../../domain/binary-search.ts'
-import type { LogSegment } from './followed-log.ts'
+import { firstIndexWhere } from '../../../domain/binary-search.ts'
+import type { LogSegment } from '../followed-log.ts'
 
 /**
  * Segments, collected by height. A log may have tens of thousands of them, and they overlap if a core has sent blocks again:

@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename } from 'node:path'
-import { HEAD_NAME } from '../files/log-head.ts'
+import { HEAD_NAME } from '../../files/log-head.ts'
 
 /** Tells when the head of an event log has changed, as long as its folder can be watched; readers also look each second. */
 export class FolderWatch {

@@ -1,4 +1,4 @@
-import { isReachable, type LogSegment } from './followed-log.ts'
+import { isReachable, type LogSegment } from '../followed-log.ts'
 
 /** How long another log may be ahead before a reader turns to it, in milliseconds: logs at URLs are looked at each second. */
 const LONG_MS = 2_000
