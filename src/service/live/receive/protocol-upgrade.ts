@@ -11,11 +11,11 @@ import type { LogWriter } from '#core/log/write/log-writer'
 export const LONG_UPGRADE_WAIT_MS = 10_000
 
 type ProtocolUpgradeOptions = {
-  /** Folder of the event log. */
-  folder: string
+  /** Whether a forwarder of the log has a receiver that has not answered an upgrade after this block. */
+  hasUnanswered: (height: bigint) => boolean
   logger: Logger
   /** Its head names the upgrade until a later block has ended, also in a later process: the core announces it once. */
-  writer: LogWriter
+  writer: Pick<LogWriter, 'head'>
   /** The greatest height of a whole block in the log; null if it has none. */
   height: bigint | null
   /** The state that an earlier process has left; null without one. */
@@ -58,7 +58,7 @@ export class ProtocolUpgrade {
     this.#pending = { height: upgrade.height, since, isAnswered: false }
   }
 
-  /** The upgrade that the core waits in, and for whom, which this reads in the readers' files; null if there is none. */
+  /** The upgrade that the core waits in, and for whom, as it is now; null if there is none. */
   readState(): UpgradeState | null {
     if (this.#pending === null) return null
     const { height, since, isAnswered } = this.#pending
@@ -123,19 +123,7 @@ export class ProtocolUpgrade {
 
   #waitsFor(height: bigint): 'block' | 'receiver' | null {
     if (this.#loggedHeight < height) return 'block'
-    return this.#hasUnanswered(height) ? 'receiver' : null
-  }
-
-  /** Whether there is a forwarder whose receiver has not answered: stores are required readers, forwarders are not. */
-  #hasUnanswered(height: bigint): boolean {
-    try {
-      return readReaders(NODE_DISK, this.#options.folder).some(
-        ({ isRequired, upgrade }) => !isRequired && upgrade !== height,
-      )
-    } catch {
-      // There may be one.
-      return true
-    }
+    return this.#options.hasUnanswered(height) ? 'receiver' : null
   }
 
   #answerIfReady(): void {
@@ -155,6 +143,16 @@ export class ProtocolUpgrade {
     const isSent = this.#listener.send(encodeDataNodeReady(chainId, this.#pending!.height))
     this.#mustRepeat = !isSent
     return isSent
+  }
+}
+
+/** Whether a log has a forwarder whose receiver has not answered: stores are required readers, forwarders are not. */
+export function hasUnansweredForwarder(folder: string, height: bigint): boolean {
+  try {
+    return readReaders(NODE_DISK, folder).some(({ isRequired, upgrade }) => !isRequired && upgrade !== height)
+  } catch {
+    // There may be one.
+    return true
   }
 }
 

@@ -26,7 +26,7 @@ import { convertBuffer, takePosition } from './convert-buffer.ts'
 import { CoreQueue, describeQueue } from './core-queue.ts'
 import { Intake, initialIntake } from './intake.ts'
 import { LogShortener } from './log-shortener.ts'
-import { ProtocolUpgrade } from './protocol-upgrade.ts'
+import { hasUnansweredForwarder, ProtocolUpgrade } from './protocol-upgrade.ts'
 
 /** What is to be kept has at least about so many segments: one that is read is deleted soon after it is not needed. */
 const LEAST_SEGMENTS = 16
@@ -181,7 +181,13 @@ export class LogReceiver implements Receiver {
     const logger = this.#logger
     const intake = new Intake({ writer, height, logger })
     const upgrade = new ProtocolUpgrade(
-      { folder: eventLog, logger, writer, height, earlier: earlier?.upgrade ?? null },
+      {
+        hasUnanswered: (upgradeHeight) => hasUnansweredForwarder(eventLog, upgradeHeight),
+        logger,
+        writer,
+        height,
+        earlier: earlier?.upgrade ?? null,
+      },
       { send: (message) => intake.send(message), onChange },
     )
     this.#parts = { writer, upgrade, intake }
