@@ -10,12 +10,63 @@ import { stateOf } from './freshness.ts'
 /** States in which a market no longer pays funding: rejected, cancelled, closed, trading terminated, settled. */
 export const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
 
-/** The latest data of the markets between two ids, both included, and the highest seq that any of their data name. */
+/** The latest data of a market. Decimal numbers are text; those of funding are null if the data have none. */
+export type LatestData = {
+  marketId: string
+  /** Unix nanoseconds. */
+  timestamp: bigint
+  /** In the market's decimals; empty if there is none. */
+  markPrice: string
+  /** In the market's position decimals. */
+  openInterest: string
+  /** As stored: an index of {@link MARKET_STATES}. */
+  state: number
+  /** As stored: an index of {@link TRADING_MODES}. */
+  mode: number
+  fundingPayment: string | null
+  fundingRate: string | null
+  internalTwap: string | null
+  externalTwap: string | null
+  /** The period that these data name. */
+  seq: bigint
+  /** The last period that any data of the market have named; null if none is named. */
+  highestSeq: bigint | null
+}
+
+/** The latest data of the markets between two ids, both included, for {@link latestDataOf}. */
 export const READ_MARKET_DATA = `
   select market_id, cast(timestamp as text), mark_price, open_interest, market_state, trading_mode,
     funding_payment, funding_rate, internal_twap, external_twap, cast(seq as text),
     cast(nullif(highest_seq, -1) as text)
   from market_data where market_id >= $1 and market_id <= $2`
+
+/** The latest data of a market, from a row of {@link READ_MARKET_DATA}. */
+export function latestDataOf(row: Row): LatestData {
+  const [marketId, timestamp, markPrice, openInterest, state, mode, ...funding] = row
+  const [fundingPayment, fundingRate, internalTwap, externalTwap, seq, highestSeq] = funding
+  return {
+    marketId: String(marketId),
+    timestamp: BigInt(timestamp!),
+    markPrice: String(markPrice),
+    openInterest: String(openInterest),
+    state: Number(state),
+    mode: Number(mode),
+    fundingPayment: textOrNull(fundingPayment),
+    fundingRate: textOrNull(fundingRate),
+    internalTwap: textOrNull(internalTwap),
+    externalTwap: textOrNull(externalTwap),
+    seq: BigInt(seq!),
+    highestSeq: highestSeq == null ? null : BigInt(highestSeq),
+  }
+}
+
+const textOrNull = (cell: Row[number] | undefined): string | null => (cell == null ? null : String(cell))
+
+/** Reads the latest data of a market; null if none are stored. */
+export function* readLatestData(marketId: string): Query<LatestData | null> {
+  const [row] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
+  return row === undefined ? null : latestDataOf(row)
+}
 
 /**
  * A market's latest period, and its latest one with a payment. Each row begins with the market, a word that says which of
@@ -71,25 +122,26 @@ export function keyOfPeriod(row: Row): { start: bigint; seq: bigint } {
   return { start: BigInt(row[START_COLUMN]!), seq: BigInt(row[SEQ_COLUMN]!) }
 }
 
-/** The node of a market's data: mark price in the market's decimals, open interest in its position decimals. */
-export function marketDataNode([, timestamp, markPrice, openInterest, state, mode]: Row): object {
+/** The node of a market's data. */
+export function marketDataNode({ timestamp, markPrice, openInterest, state, mode }: LatestData): object {
   return {
-    timestamp: String(timestamp),
+    timestamp: timestamp.toString(),
     markPrice,
     openInterest,
-    marketState: MARKET_STATES[Number(state)],
-    tradingMode: TRADING_MODES[Number(mode)],
+    marketState: MARKET_STATES[state],
+    tradingMode: TRADING_MODES[mode],
   }
 }
 
 /** The estimated payment if the running period ended now, from the market's latest data; null if these have no estimate. */
-export function estimateNode(data: Row | undefined, running: Row | null): object | null {
-  if (data === undefined || running === null) return null
-  const [marketId, at, , , state, , fundingPayment, fundingRate, internalTwap, externalTwap, seq] = data
-  if (ENDED_STATES.includes(Number(state)) || running[SEQ_COLUMN] !== seq) return null
+export function estimateNode(data: LatestData | null, running: Row | null): object | null {
+  if (data === null || running === null) return null
+  const { marketId, timestamp, internalTwap, externalTwap, fundingPayment, fundingRate } = data
+  const { start, seq } = keyOfPeriod(running)
+  if (ENDED_STATES.includes(data.state) || data.seq !== seq) return null
   const texts = { internalTwap, externalTwap, fundingPayment, fundingRate }
   if (Object.values(texts).includes(null)) return null
-  return { marketId, seq, start: running[START_COLUMN], at, ...texts }
+  return { marketId, seq: seq.toString(), start: start.toString(), at: timestamp.toString(), ...texts }
 }
 
 /** A market's estimate, and the last block of the snapshot; null in an empty store. */
@@ -99,8 +151,8 @@ export function* readEstimate(
   const [state] = yield { text: READ_STATE }
   const { storeHead, version } = stateOf(state!)
   if (storeHead === null) return null
-  const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
-  const periods = data === undefined ? [] : yield { text: READ_PERIODS, values: [marketId] }
+  const data = yield* readLatestData(marketId)
+  const periods = data === null ? [] : yield { text: READ_PERIODS, values: [marketId] }
   const running = runningOf(latestPeriods(periods).get(marketId) ?? NO_PERIODS)
   return { estimate: estimateNode(data, running), storeHead, version }
 }

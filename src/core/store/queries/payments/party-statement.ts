@@ -50,6 +50,19 @@ const READ_PAYMENTS = `
     and (payments.timestamp, payments.market_id, payments.seq) > ($3, $4, $5)
   order by payments.timestamp, payments.market_id, payments.seq limit ${ROWS_AT_ONCE}`
 
+/** An epoch that has ended, for a provider, as it is stored. */
+type HistoricEpoch = {
+  marketId: string
+  time: bigint
+  epoch: string
+  /** In the smallest unit of the settlement asset; null if not stored. */
+  fees: string | null
+  penalty: Decimal | null
+  height: bigint
+  /** Whether the core sent figures of the provider: it then had a provision. */
+  hasFigures: boolean
+}
+
 const HISTORY = liquidityProviderHistory.storage
 
 const READ_HISTORY = `
@@ -77,10 +90,10 @@ export function* readPartyStatement(query: PartyStatementQuery): Query<PartyStat
   const answer = { storeHead, version, missing: missing.missing, since: missing.since }
   const payments = yield* readAll(READ_PAYMENTS, query, MAX_STATEMENT_ROWS, paymentEntry)
   const left = MAX_STATEMENT_ROWS - (payments?.length ?? 0)
-  const history = payments && (yield* readAll(READ_HISTORY, query, left, (row) => row))
+  const history = payments && (yield* readAll(READ_HISTORY, query, left, historicEpoch))
   if (payments === null || history === null) return { ...answer, rows: [], unknown: 0, isTooLong: true }
   const withProvision = yield* readMarketsWithProvision(query.partyId, history)
-  const fees = history.flatMap((row) => feesEntry(row, withProvision, coverage) ?? [])
+  const fees = history.flatMap((epoch) => feesEntry(epoch, withProvision, coverage) ?? [])
   const entries = [...payments, ...fees]
   entries.sort((a, b) => compare(a.time, b.time) || compare(a.marketId, b.marketId))
   const statement = new StatementRows(query.partyId, yield* readMarkets(entries))
@@ -144,21 +157,33 @@ function paymentEntry([marketId, time, seq, amount, lossAmount, unitPayment, rat
   }
 }
 
+function historicEpoch([marketId, time, epoch, fees, penalty, height, hasFigures]: Row): HistoricEpoch {
+  return {
+    marketId: String(marketId),
+    time: BigInt(time!),
+    epoch: String(epoch),
+    fees: fees == null ? null : String(fees),
+    penalty: decimalOf(penalty),
+    height: BigInt(height!),
+    hasFigures: Number(hasFigures) === 1,
+  }
+}
+
 /** Null if the market paid nothing to the party for the epoch: of that the core sends no event. */
 function feesEntry(
-  [marketId, time, epoch, fees, penalty, height, hasFigures]: Row,
+  { marketId, time, epoch, fees, penalty, height, hasFigures }: HistoricEpoch,
   withProvision: ReadonlySet<string>,
   coverage: Coverage,
 ): FeesEntry | null {
-  if (fees == null && hasResource(coverage, FEES, BigInt(height!))) return null
-  const hadProvision = Number(hasFigures) === 1 || withProvision.has(String(marketId))
+  if (fees === null && hasResource(coverage, FEES, height)) return null
+  const hadProvision = hasFigures || withProvision.has(marketId)
   return {
     kind: 'fees',
-    time: BigInt(time!),
-    marketId: String(marketId),
-    epoch: String(epoch),
+    time,
+    marketId,
+    epoch,
     fees: decimalOf(fees),
-    penalty: hadProvision ? decimalOf(penalty) : 'none',
+    penalty: hadProvision ? penalty : 'none',
   }
 }
 
@@ -170,10 +195,11 @@ function hasResource({ since, imported }: Coverage, name: string, height: bigint
 }
 
 /** The markets in which a party without figures in the history has, or once had, a provision: others belong to AMMs. */
-function* readMarketsWithProvision(partyId: string, history: readonly Row[]): Query<ReadonlySet<string>> {
-  const markets = new Set(
-    history.filter(([, , , , , , hasFigures]) => Number(hasFigures) === 0).map(([id]) => String(id)),
-  )
+function* readMarketsWithProvision(
+  partyId: string,
+  history: readonly HistoricEpoch[],
+): Query<ReadonlySet<string>> {
+  const markets = new Set(history.filter(({ hasFigures }) => !hasFigures).map(({ marketId }) => marketId))
   const each = [...markets].map((marketId) => [marketId, partyId])
   const rows = each.length === 0 ? [] : yield { text: READ_PROVISION, each }
   return new Set(rows.map(([marketId]) => String(marketId)))

@@ -1,8 +1,7 @@
 import { greatest, least } from '../../../domain/integers.ts'
-import type { Row } from '../../../model/resource.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { FIND_MARKET } from '../../statements.ts'
-import { READ_MARKET_DATA } from '../market-data.ts'
+import { readLatestData } from '../market-data.ts'
 
 /*
  * The periods of a market that its stored rows name, by their own event, a data point or market data. A period may be named
@@ -25,17 +24,11 @@ type NamedSeqs = {
   isLastStored: boolean
 }
 
-/** The last period that any data of a market name, from a row of {@link READ_MARKET_DATA}; null if they name none. */
-export function seqOfData(data: Row | undefined): bigint | null {
-  const seq = data?.at(-1) ?? null
-  return seq === null ? null : BigInt(seq)
-}
-
 /** The first and the last period of a market that any row names; null if none is named. */
 export function* readNamedSeqs(marketId: string): Query<NamedSeqs | null> {
   const [stored] = yield { text: READ_PERIODS_SEQS, values: [marketId] }
-  const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
-  const seqs = [...stored!, seqOfData(data)]
+  const data = yield* readLatestData(marketId)
+  const seqs = [...stored!, data?.highestSeq ?? null]
   const [market] = yield { text: FIND_MARKET, values: [marketId] }
   for (const order of market === undefined ? [] : (['asc', 'desc'] as const)) {
     const [row] = yield { text: pointsSeq(order), values: [BigInt(market![0]!)] }

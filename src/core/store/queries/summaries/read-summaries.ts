@@ -11,7 +11,6 @@ import {
   NO_PERIODS,
   runningOf,
 } from '../market-data.ts'
-import { seqOfData } from '../periods/named-seqs.ts'
 import { NO_AVERAGES, type RateAverages, readRateAverages } from '../periods/rate-averages.ts'
 import { type AdjacentMarkets, readSummaryParts, type SummaryParts } from './summary-parts.ts'
 
@@ -68,10 +67,10 @@ function summaryOf(
 ): Summary {
   const number = parts.numbers.get(marketId)!
   const instrument = parts.instruments.get(marketId)
-  const data = parts.marketData.get(marketId)
+  const data = parts.marketData.get(marketId) ?? null
   const periods = parts.periods.get(marketId) ?? NO_PERIODS
   const running = runningOf(periods)
-  const isLatest = isLatestPeriod(periods, [parts.lastSeqsByNumber.get(number), seqOfData(data)])
+  const isLatest = isLatestPeriod(periods, [parts.lastSeqsByNumber.get(number), data?.highestSeq])
   const areComplete = isLatest && (lastGap === null || lastGap < periods.startHeight)
   const lastPoints = parts.lastPointsByNumber.get(number) ?? []
   return {
@@ -81,7 +80,7 @@ function summaryOf(
     estimate: jsonOrNull(estimateNode(data, running)),
     lastExternalPoint: pointNode(marketId, lastPoints, 1),
     lastInternalPoint: pointNode(marketId, lastPoints, 2),
-    marketData: jsonOrNull(data === undefined ? null : marketDataNode(data)),
+    marketData: jsonOrNull(data === null ? null : marketDataNode(data)),
     averages: JSON.stringify(areComplete ? averages.node : NO_AVERAGES),
     providers: parts.providers.get(marketId) ?? '0',
   }

@@ -4,7 +4,14 @@ import { instruments } from '../../../resources/instruments/description.ts'
 import { liquidityProviders } from '../../../resources/liquidity-providers/description.ts'
 import { columnList, columnNames, POSTGRES_HINTS, pageStatement } from '../../pages/scan-sql.ts'
 import type { Query } from '../../queries-protocol.ts'
-import { type LatestPeriods, latestPeriods, READ_MARKET_DATA, READ_PERIODS } from '../market-data.ts'
+import {
+  type LatestData,
+  type LatestPeriods,
+  latestDataOf,
+  latestPeriods,
+  READ_MARKET_DATA,
+  READ_PERIODS,
+} from '../market-data.ts'
 import { READ_POINTS_SEQ } from '../periods/named-seqs.ts'
 
 /** The last point of the external and the internal source, after the market's number. */
@@ -51,8 +58,7 @@ export type SummaryParts = {
   numbers: ReadonlyMap<string, string>
   /** The numbers of providers. */
   providers: ReadonlyMap<string, string>
-  /** Rows of {@link READ_MARKET_DATA}. */
-  marketData: ReadonlyMap<string, Row>
+  marketData: ReadonlyMap<string, LatestData>
   instruments: ReadonlyMap<string, Row>
   periods: ReadonlyMap<string, LatestPeriods>
   /** The last point of each source, after the market's number. */
@@ -68,7 +74,7 @@ export function* readSummaryParts(groups: readonly AdjacentMarkets[]): Query<Sum
 
   const numbers = valueByMarket(yield { text: READ_NUMBERS, each: ends })
   const providers = valueByMarket(yield { text: COUNT_PROVIDERS, each: ends })
-  const dataRows: Row[] = yield { text: READ_MARKET_DATA, each: ends }
+  const latestData = (yield { text: READ_MARKET_DATA, each: ends }).map(latestDataOf)
   const instrumentRows: Row[] = yield instrumentsStatement(ends, ids.length)
   const periods = latestPeriods(yield { text: READ_PERIODS, each: ids })
   const eachNumber = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
@@ -77,7 +83,7 @@ export function* readSummaryParts(groups: readonly AdjacentMarkets[]): Query<Sum
   return {
     numbers,
     providers,
-    marketData: new Map(dataRows.map((row) => [String(row[0]), row])),
+    marketData: new Map(latestData.map((data) => [data.marketId, data])),
     instruments: new Map(instrumentRows.map((row) => [String(keyOf(instruments, row)[0]), row])),
     periods,
     lastPointsByNumber: Map.groupBy(pointRows, ([number]) => String(number)),
