@@ -24,6 +24,9 @@ export const MARKET_STATES = [
 /** States after which a market never trades again: closed, trading terminated, settled. */
 export const TRADING_IS_OVER: readonly number[] = [7, 8, 9]
 
+/** States in which a market no longer pays funding: rejected, cancelled, or trading is over. */
+export const ENDED_STATES: readonly number[] = [2, 4, ...TRADING_IS_OVER]
+
 /** `Market.TradingMode` by number. */
 export const TRADING_MODES = [
   'TRADING_MODE_UNSPECIFIED',

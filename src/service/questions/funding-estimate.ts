@@ -1,5 +1,5 @@
 import { fundingEstimate } from '#core/resources/funding-estimates'
-import { readEstimate } from '#core/store/queries/market-data'
+import { readEstimate } from '#core/store/queries/estimates/funding-estimate'
 import { cellsOfNode, columnsOfFields } from '../formats/columns.ts'
 import { type FileOptions, fileAnswer, fileOptionsOf } from './csv-file.ts'
 import { nullable, objectOf, reference } from './node-schemas.ts'

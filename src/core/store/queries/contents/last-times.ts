@@ -1,5 +1,5 @@
+import { ENDED_STATES } from '../../../events/market-enums.ts'
 import type { Query } from '../../queries-protocol.ts'
-import { ENDED_STATES } from '../market-data.ts'
 import { READ_LAST_TIMESTAMP } from '../series/counted-points.ts'
 
 /** Times of the last checkpoint, and of the last data points of each market, Unix nanoseconds as text. */

@@ -73,7 +73,7 @@ export function* readMarketInputs(marketId: string): Query<MarketInputs> {
   const [market] = yield { text: FIND_MARKET, values: [marketId] }
   return {
     market: market === undefined ? null : BigInt(market[0]!),
-    auctions: yield* readAuctions(marketId),
+    auctions: yield* readAuctionChanges(marketId),
     ...(yield* readTerms(marketId)),
   }
 }
@@ -83,7 +83,7 @@ const READ_AUCTIONS = `
   from ${auctionTable.name} where market_id = $1 and not opening_auction
   order by height, event_index`
 
-function* readAuctions(marketId: string): Query<Positioned<AuctionChange>[]> {
+function* readAuctionChanges(marketId: string): Query<Positioned<AuctionChange>[]> {
   const rows = yield { text: READ_AUCTIONS, values: [marketId] }
   return rows.map(([leave, time, height, index]) => ({
     // SQLite returns booleans as numbers.
@@ -136,7 +136,11 @@ const NUMBER_OF_SOURCE = { external: 1n, internal: 2n }
  * @param market the market's number; null if it has no points
  * @param limit is lowered by what is read
  */
-export function* readPoints(market: bigint | null, seq: bigint, limit: PointLimit): Query<Point[] | null> {
+export function* readPeriodPoints(
+  market: bigint | null,
+  seq: bigint,
+  limit: PointLimit,
+): Query<Point[] | null> {
   if (market === null) return []
   const [span] = yield { text: READ_SPAN, values: [market, seq] }
   if (span === undefined) return []

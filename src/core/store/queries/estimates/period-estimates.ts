@@ -17,7 +17,7 @@ import {
   type MarketInputs,
   type PointLimit,
   type Positioned,
-  readPoints,
+  readPeriodPoints,
   type StoredPeriod,
 } from './market-inputs.ts'
 
@@ -47,7 +47,7 @@ export function* readPeriodEstimates(
 ): Query<HistoricEstimate[] | null> {
   const { seq, start, end, began, latest } = period
   const { terms, termsHeight, auctions } = inputs
-  const points = yield* readPoints(inputs.market, seq, inputs)
+  const points = yield* readPeriodPoints(inputs.market, seq, inputs)
   if (points === null) return null
   const events = [...points, ...auctions.filter(({ position }) => isBefore(began, position))]
     .filter(({ position }) => end === null || !isBefore(latest, position))

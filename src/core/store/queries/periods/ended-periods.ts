@@ -5,9 +5,7 @@ import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
 
 /** A period that has ended; times are Unix nanoseconds. */
-type EndedPeriod = {
-  start: bigint
-  seq: bigint
+type EndedPeriod = PeriodKey & {
   end: bigint
   /** Null for a period of zero length, which has an end but neither payment nor rate. */
   paid: { payment: Decimal; rate: Decimal } | null
@@ -29,7 +27,7 @@ const READ_ENDED_PERIODS = `
 type EndedRange = { from: bigint; upTo: bigint; before?: PeriodKey | null }
 
 /** The identity of a period within its market, by which its periods are sorted. */
-type PeriodKey = { start: bigint; seq: bigint }
+export type PeriodKey = { start: bigint; seq: bigint }
 
 /** A market's periods that ended in a range, newest first, which are read a chunk at a time. */
 export class EndedPeriods {

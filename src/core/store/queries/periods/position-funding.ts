@@ -14,7 +14,7 @@ import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
 import { readFreshness } from '../freshness.ts'
-import { EndedPeriods } from './ended-periods.ts'
+import { EndedPeriods, type PeriodKey } from './ended-periods.ts'
 import { readNamedSeqs } from './named-seqs.ts'
 
 export type PositionFundingQuery = {
@@ -29,11 +29,11 @@ export type PositionFundingQuery = {
   units: string
   /** Maximum number of payments, newest first, of periods before `after`. */
   limit: number
-  after: { start: bigint; seq: bigint } | null
+  after: PeriodKey | null
 }
 
 /** Payment received for a period, in the smallest unit of the settlement asset; negative if the position paid. */
-type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: string; amount: string }
+type ReceivedPayment = PeriodKey & { end: bigint; fundingRate: string; amount: string }
 
 /** The payments of a position over a range of times, in one snapshot. */
 export type PositionFunding = {

@@ -3,8 +3,8 @@ import { MAX_INT64 } from '../../../domain/integers.ts'
 import type { Row } from '../../../model/resource.ts'
 import { AVERAGE_WINDOWS } from '../../../resources/rate-averages.ts'
 import type { Query } from '../../queries-protocol.ts'
-import { keyOfPeriod } from '../market-data.ts'
 import { EndedPeriods } from './ended-periods.ts'
+import { keyOfPeriod } from './latest-periods.ts'
 
 /** The average rates of a market, as of a time. */
 export type RateAverages = {

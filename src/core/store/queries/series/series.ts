@@ -120,12 +120,12 @@ function* readBuckets(series: DatedSeries, range: RequestedRange): Query<SourceS
   const length = interval.nanoseconds
   const at = from > series.first ? from : indexAt(series.first, length) * length
   const level = LEVELS.findLast(({ nanoseconds }) => length % nanoseconds === 0n) ?? null
-  if (level === null) yield* readPoints(series, range, { from: at, to }, buckets)
+  if (level === null) yield* readPointsInto(series, range, { from: at, to }, buckets)
   else {
     const built = yield* readBuiltSeries(series)
     for (const part of rangeParts(level, { from: baseAt(at), to: baseAt(to) }, built)) {
       const times = { from: part.from * BASE.nanoseconds, to: part.to * BASE.nanoseconds }
-      if (part.level === null) yield* readPoints(series, range, times, buckets)
+      if (part.level === null) yield* readPointsInto(series, range, times, buckets)
       else yield* readLevel(series, range, part.level, times, buckets)
     }
   }
@@ -165,7 +165,7 @@ function* rangeParts(
 }
 
 /** Adds the points of a part of the range to its buckets. */
-function* readPoints(
+function* readPointsInto(
   series: DatedSeries,
   { from, interval }: RequestedRange,
   times: BucketRange,

@@ -3,14 +3,9 @@ import { fundingPeriodDataPoints } from '../../../resources/funding-period-data-
 import { fundingPeriods } from '../../../resources/funding-periods/description.ts'
 import { instruments } from '../../../resources/instruments/description.ts'
 import type { Query } from '../../queries-protocol.ts'
-import {
-  estimateNode,
-  keyOfPeriod,
-  type LatestPeriods,
-  marketDataNode,
-  NO_PERIODS,
-  runningOf,
-} from '../market-data.ts'
+import { estimateNode } from '../estimates/funding-estimate.ts'
+import { marketDataNode } from '../market-data.ts'
+import { keyOfPeriod, type LatestPeriods, NO_PERIODS, runningOf } from '../periods/latest-periods.ts'
 import { NO_AVERAGES, type RateAverages, readRateAverages } from '../periods/rate-averages.ts'
 import { type AdjacentMarkets, readSummaryParts, type SummaryParts } from './summary-parts.ts'
 

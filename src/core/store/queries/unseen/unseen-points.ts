@@ -42,7 +42,10 @@ const STATEMENTS_IN_ROWS = 100
 export type RangeQuery = LocatedRows & { limit: number; pass: Pass | null }
 
 /** Reads the points of a range of blocks, between the times that the block spans give for it. */
-export function* readPoints({ limit, pass, ...located }: RangeQuery, range: PositionRange): Query<RangeRead> {
+export function* readUnseenPoints(
+  { limit, pass, ...located }: RangeQuery,
+  range: PositionRange,
+): Query<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, located, range)
   const spans = yield spansStatement(located, range)
   if (spans.length === 0) {

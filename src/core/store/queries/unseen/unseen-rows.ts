@@ -27,7 +27,7 @@ import {
   positionOf,
   positionWithin,
 } from './positioned-rows.ts'
-import { type RangeQuery, readPoints } from './unseen-points.ts'
+import { type RangeQuery, readUnseenPoints } from './unseen-points.ts'
 
 /** A query for the rows that a follower has not received, in the order of the stream. */
 export type UnseenQuery = {
@@ -112,7 +112,7 @@ function inGaps(resource: Resource): Resource {
 }
 
 function* readRange(query: RangeQuery, range: PositionRange): Query<RangeRead> {
-  if (query.resource.storage.hasBlockSpans) return yield* readPoints(query, range)
+  if (query.resource.storage.hasBlockSpans) return yield* readUnseenPoints(query, range)
   const { limit } = query
   const rows = (yield positionedRowsStatement(query, range, limit + 1)).map(positionedRowOf(query))
   const [last, next] = [rows[limit - 1], rows[limit]]
