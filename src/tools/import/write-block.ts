@@ -60,13 +60,13 @@ function writePayments(
   rows: readonly SourceRow[] | null,
 ): void {
   const payments = decoded(rows, fundingPaymentOf, tally)
-  const losses = { timestamp, events: payments.map(({ loss }) => ({ event: loss })) }
   sortByKey(payments, ({ loss }) => [loss.marketId, loss.partyId])
-  for (const [at, { payment, loss }] of payments.entries()) {
-    const position = { height, index: at + 1 }
-    projectEvent(batch, payment, position, losses)
-    projectEvent(batch, loss, position, losses)
+  const block = {
+    timestamp,
+    events: payments.flatMap(({ payment, loss }) => [{ event: payment }, { event: loss }]),
   }
+  for (const [at, { payment }] of payments.entries())
+    projectEvent(batch, payment, { height, index: at + 1 }, block, 2 * at)
   if (payments.length > 0) tally.found('fundingPayments', timestamp)
 }
 

@@ -1,5 +1,6 @@
 import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import type { EventPosition } from '../../domain/event-position.ts'
+import { getOrInsert } from '../../domain/get-or-insert.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent } from '../../events/event.ts'
 import { isStorableNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
@@ -59,29 +60,21 @@ export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
   isLong: true,
   decode: decodePayments,
   faultOf: faultOfPayments,
-  project: (batch, event, position, block) => {
+  project: (batch, event, position, block, at) => {
     const rows = new PaymentRows(event, position, block.timestamp)
+    for (const { index, amount } of lossesOf(block).get(at) ?? []) rows.lose(index, amount)
     putSource(batch, fundingPaymentTable, rows)
-    losersOf(block).paid(event, rows)
   },
 }
 
-/**
- * A loss belongs to the latest payment of its party and market that precedes it in its block. An incomplete block may not
- * contain that payment.
- */
+/** Has no rows: the payments of a block find their losses in it. */
 export const fundingLossProjection: Projection<FundingLossEvent> = {
   kind: 'funding-loss',
   numbers: [113],
   decode: decodeLoss,
   faultOf: faultOfLoss,
-  project: (_, { marketId, partyId, amount }, __, block) => {
-    if (block.isIncomplete) return
-    losersOf(block).lost(marketId, partyId, amount)
-  },
+  project: () => {},
 }
-
-const PAYMENT_PROJECTIONS: readonly Projection[] = [fundingPaymentsProjection, fundingLossProjection]
 
 type IndexedEvent = { index: number; event: DecodedEvent }
 
@@ -91,8 +84,8 @@ export function paymentRowsOf(
 ): Iterable<PaymentRow> {
   const batch = createBatch()
   for (const [at, { index, event }] of block.events.entries()) {
-    const projection = PAYMENT_PROJECTIONS.find(({ kind }) => kind === event.kind)
-    projection?.project(batch, event, { height: block.height, index }, block, at)
+    if (!arePayments(event)) continue
+    fundingPaymentsProjection.project(batch, event, { height: block.height, index }, block, at)
   }
   return (batch.rows.get(fundingPaymentTable.name) ?? []) as Iterable<PaymentRow>
 }
@@ -164,41 +157,56 @@ class PaymentRows implements Iterable<PaymentRow> {
   }
 }
 
-/** The parties of a block that lose a part of a payment (usually none), and their latest payments so far. */
-class Losers {
-  /** By market and party; null before the first payment. */
-  readonly #latest = new Map<string, { rows: PaymentRows; index: number } | null>()
+/** What a payment loses: its index in its event, and the amount. */
+type Loss = { index: number; amount: string }
 
-  constructor({ events }: ProjectedBlock) {
-    for (const { event } of events)
-      if (isLoss(event)) this.#latest.set(`${event.marketId} ${event.partyId}`, null)
-  }
+/** The losses of a block (usually none), by the index among its events of the one with the payments that they are of. */
+type BlockLosses = ReadonlyMap<number, readonly Loss[]>
 
-  paid({ marketId, payments }: FundingPaymentsEvent, rows: PaymentRows): void {
-    if (this.#latest.size === 0) return
-    let index = 0
-    for (const { partyId } of payments) {
-      const key = `${marketId} ${partyId}`
-      if (this.#latest.has(key)) this.#latest.set(key, { rows, index })
-      index++
-    }
-  }
+/** They are found once for each block, whose events are projected one by one. */
+const LOSSES = new WeakMap<ProjectedBlock, BlockLosses>()
 
-  lost(marketId: string, partyId: string, amount: string): void {
-    const payment = this.#latest.get(`${marketId} ${partyId}`)
-    payment?.rows.lose(payment.index, amount)
+function lossesOf(block: ProjectedBlock): BlockLosses {
+  let losses = LOSSES.get(block)
+  if (losses === undefined) {
+    losses = findLosses(block)
+    LOSSES.set(block, losses)
   }
+  return losses
 }
 
-const BLOCK_LOSERS = new WeakMap<ProjectedBlock, Losers>()
-
-function losersOf(block: ProjectedBlock): Losers {
-  let losers = BLOCK_LOSERS.get(block)
-  if (losers === undefined) {
-    losers = new Losers(block)
-    BLOCK_LOSERS.set(block, losers)
+/**
+ * A loss belongs to the latest payment of its party and market that precedes it in its block. An incomplete block may not
+ * contain that payment.
+ */
+function findLosses({ events, isIncomplete }: ProjectedBlock): BlockLosses {
+  const losses = new Map<number, Loss[]>()
+  if (isIncomplete) return losses
+  const losers = new Set(events.flatMap(({ event }) => (isLoss(event) ? [loserOf(event)] : [])))
+  if (losers.size === 0) return losses
+  /** The latest payment of each loser so far. */
+  const latest = new Map<string, { at: number; index: number }>()
+  for (const [at, { event }] of events.entries()) {
+    if (arePayments(event)) {
+      let index = 0
+      for (const { partyId } of event.payments) {
+        const loser = loserOf({ marketId: event.marketId, partyId })
+        if (losers.has(loser)) latest.set(loser, { at, index })
+        index++
+      }
+    } else if (isLoss(event)) {
+      const payment = latest.get(loserOf(event))
+      if (payment === undefined) continue
+      getOrInsert(losses, payment.at, () => []).push({ index: payment.index, amount: event.amount })
+    }
   }
-  return losers
+  return losses
+}
+
+const loserOf = ({ marketId, partyId }: { marketId: string; partyId: string }) => `${marketId} ${partyId}`
+
+function arePayments(event: DecodedEvent): event is FundingPaymentsEvent {
+  return event.kind === 'funding-payments'
 }
 
 function isLoss(event: DecodedEvent): event is FundingLossEvent {
