@@ -235,13 +235,25 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
       )
       assert.ok(unknownReasons['not a number']! >= 1 && unknownReasons['events missing']! >= 1)
     }
-    const skipping = payments([
-      [PARTY, '100'],
-      [OTHER_PARTY, 'x'],
-    ])
-    const { funding } = await verifyFile(fileWith(t, fileOf({ height: 5, events: [skipping] })))
-    assert.deepEqual(funding.partyPayments, { agree: 0, differ: 0, unknown: 1 })
   })
+
+  const ofBoth = (mine: string, theirs: string, party = OTHER_PARTY) =>
+    payments([
+      [PARTY, mine],
+      [party, theirs],
+    ])
+  const partly: [name: string, events: Content[]][] = [
+    ['a payment that is not a number', [ofBoth('100', 'x')]],
+    ['the payment of a malformed party', [ofBoth('100', '-100', 'none')]],
+    ['the loss of a malformed party', [ofBoth('100', '-60'), loss('-40', { party: 'none' })]],
+  ]
+  for (const [name, events] of partly) {
+    test(`are unknown, and do not differ, without ${name}`, async (t) => {
+      const { funding } = await verifyFile(fileWith(t, fileOf({ height: 5, events })))
+      assert.deepEqual(funding.partyPayments, { agree: 0, differ: 0, unknown: 1 })
+      assert.deepEqual(funding.unknownReasons, { 'events missing': 1 })
+    })
+  }
 
   test('of a period may be less by what the network owes, which nobody may have paid', async (t) => {
     const owed = (seq: number, network: string, winner: string, lost: string): Content[] => [

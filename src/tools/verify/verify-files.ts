@@ -88,6 +88,8 @@ class VerifiedBlocks {
   readonly #markets = new MarketParameters()
   readonly #parametersOf: ParameterSource
   #lastHeight: bigint | null = null
+  /** Whether anything of the next block is left out, such as the payment of a malformed party. */
+  #leavesOut = false
   /** Whether an event of the next block is left out on which TWAPs depend. */
   #isDamaged = false
   /** Whether a left-out event of the next block may have changed funding parameters. */
@@ -100,8 +102,9 @@ class VerifiedBlocks {
     this.#parametersOf = withGiven((marketId) => this.#markets.of(marketId), parameters ?? {})
   }
 
-  /** Must be called for each event that is left out, before its block is taken. */
+  /** Must be called for each event, or element of one, that is left out, before its block is taken. */
   leftOut(reason: LeftOutReason): void {
+    this.#leavesOut = true
     if (OF_PARAMETERS.includes(reason)) this.#mayMissParameters = true
     else if (!HARMLESS.includes(reason)) this.#isDamaged = true
   }
@@ -115,9 +118,10 @@ class VerifiedBlocks {
     if (this.#mayMissParameters) this.#markets.forget()
     this.#lastHeight = height
     this.#takeEvents(block, misses || this.#mayMissParameters)
-    this.#takePayments(block, misses)
+    this.#takePayments(block, isIncomplete || this.#leavesOut)
     // The missing events may be anywhere in the block.
     if (misses) this.#forgetAll()
+    this.#leavesOut = false
     this.#isDamaged = false
     this.#mayMissParameters = false
   }
@@ -159,8 +163,12 @@ class VerifiedBlocks {
     }
   }
 
-  /** Judges the payments of parties in a block, with the losses that belong to them. */
-  #takePayments(block: Block, misses: boolean): void {
+  /**
+   * Judges the payments of parties in a block, with the losses that belong to them.
+   *
+   * @param mayMiss whether payments or losses of the block may be missing
+   */
+  #takePayments(block: Block, mayMiss: boolean): void {
     const periods = new Map<string, PeriodPayments>()
     for (const row of paymentRowsOf(block)) {
       const { market_id: marketId, seq, timestamp, height, event_index: index } = row
@@ -170,7 +178,7 @@ class VerifiedBlocks {
     }
     for (const payments of periods.values()) {
       const payment = closingPayment(block, payments.first)
-      payments.judge(this.#tally, payment, misses ? 'events missing' : null)
+      payments.judge(this.#tally, payment, mayMiss ? 'events missing' : null)
     }
   }
 
