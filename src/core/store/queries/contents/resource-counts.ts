@@ -36,8 +36,7 @@ export type RequestedMarkets = { where: string; values: [from: string, most: big
 export function* countResources(markets: RequestedMarkets): Query<CountedResource[]> {
   const counted: CountedResource[] = []
   for (const resource of RESOURCES) {
-    const { statement, fields, isByMarket } = countStatement(resource, markets)
-    const isSummed = resource.storage.marketColumn === 'market'
+    const { statement, fields, isByMarket, isSummed = false } = countStatement(resource, markets)
     const rows = isSummed ? yield* sumSpans(statement, markets) : yield statement
     counted.push({ name: resource.name, fields, isByMarket, rows })
   }
@@ -45,7 +44,11 @@ export function* countResources(markets: RequestedMarkets): Query<CountedResourc
 }
 
 /** The statement that counts a resource's rows, and the form of its answer, as in {@link CountedResource}. */
-type CountStatement = Pick<CountedResource, 'fields' | 'isByMarket'> & { statement: Statement }
+type CountStatement = Pick<CountedResource, 'fields' | 'isByMarket'> & {
+  statement: Statement
+  /** Whether the statement is one of {@link sumSpans}, to which each of its calls adds the last market; false by default. */
+  isSummed?: boolean
+}
 
 const TIMES_BY_MARKET = {
   fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'],
@@ -91,6 +94,7 @@ function countStatement(resource: Resource, { where, values }: RequestedMarkets)
         )
       return {
         ...TIMES_BY_MARKET,
+        isSummed: true,
         statement: {
           text: `
           select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
