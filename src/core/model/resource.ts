@@ -36,7 +36,7 @@ type Description = {
   bodyKey?: string
   /** Whether data nodes have the list, too, although Lyra has no method for it. */
   isOfReference?: true
-  /** The method of `datanode.api.v2.TradingDataService` that lists it; absent if only Lyra has it. */
+  /** The method of `datanode.api.v2.TradingDataService` that lists it; absent if Lyra has no method for it. */
   grpcMethod?: string
   /** Prefix of its stream ids. Never change or reuse it. */
   tag: number
@@ -103,6 +103,7 @@ export type Resource = Omit<
   'storage' | 'cursor' | 'scope' | 'filters' | 'required' | 'bodyKey' | 'isOfReference' | 'flags'
 > & {
   bodyKey: string
+  /** Whether data nodes have the list, too. */
   isOfReference: boolean
   flags: readonly Flag[]
   cursor: CursorCodec
@@ -122,8 +123,8 @@ export type Resource = Omit<
 /**
  * Completes the description of a resource.
  *
- * @throws {TypeError} for a description with a column that its table or its rows do not have, or with a value from
- *   another table whose changes do not move the row.
+ * @throws {TypeError} for a description with a column that its table or its rows do not have, with a value from another table
+ *   whose changes do not move the row, with a scope if its table names no market, or with a source in the key of text cursors.
  */
 export function defineResource(description: Description): Resource {
   const { name, key, scope = null, fields, cursor, required = {}, flags = [] } = description

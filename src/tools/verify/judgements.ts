@@ -79,7 +79,10 @@ const MAX_REPORTED_DIFFERENCES = 1_000
 export class Judgements<Kind extends string, Reason extends string, Difference extends { further: number }> {
   readonly report: JudgedReport<Kind, Reason, Difference>
   readonly #filter: VerifyFilter
-  /** For each market its last period with a difference: events arrive in the order of the periods. */
+  /**
+   * For each market its last period with a difference. Values arrive in the order of the periods; only payments of parties from a
+   * store begin again at the first period, after all other values.
+   */
   readonly #periods = new Map<string, { seq: bigint; first: Map<string, Difference> }>()
 
   constructor(filter: VerifyFilter, kinds: readonly Kind[]) {

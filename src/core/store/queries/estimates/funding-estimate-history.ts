@@ -35,7 +35,7 @@ type EstimateHistory = {
   estimates: readonly HistoricEstimate[]
   /** Whether more follow in the range. */
   more: boolean
-  /** Why the request is refused: its range is too long, or the running period has too many points; otherwise null. */
+  /** Why the request is refused: its range is too long, or the periods in it have too many points; otherwise null. */
   refusal: 'range' | 'points' | null
 } & Missing
 
