@@ -64,7 +64,7 @@ const BODY = objectOf({
   ...MISSING_SCHEMAS,
 })
 
-/** What the periods of a market would have paid at each time of a data point, and what they paid at their ends. */
+/** What the periods of a market would have paid at each time of a data point, and at their ends. */
 export const fundingEstimateHistoryQuestion: Question<EstimateHistoryQuery> = {
   path: '/api/v2/funding-estimates/:marketId/history',
   parameters: byName([
