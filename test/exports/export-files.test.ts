@@ -393,3 +393,36 @@ test('A file of an export whose client leaves just before its end is released on
   assert.deepEqual(isGiven, [true, true, false])
   await files.close()
 })
+
+test('A file that is being written at the end is given to who waits for it, and closed after its use', async () => {
+  const files = new ExportFiles({ bytes: 1_000, files: 1, allBytes: 1_000 })
+  const ended = Promise.withResolvers<void>()
+  const writeSlowly = async () => {
+    const file = await ExportFile.create({ height: '1', timestamp: '1' })
+    await file.write(Buffer.from('rows'))
+    await ended.promise
+    return file
+  }
+  const { signal } = new AbortController()
+  const requested = files.fileOf('a', writeSlowly, signal)
+  const closed = files.close()
+  ended.resolve()
+  const file = (await requested)!
+  await closed
+  assert.equal(file.isRead, false)
+  assert.equal(Buffer.concat(await file.read({ start: 0, end: 3 }).toArray()).toString(), 'rows')
+  await file.release()
+  assert.throws(() => file.retain(), /the file is closed/)
+})
+
+test('A cached file is given to its client, though another request needs its room at the same time', async () => {
+  const files = new ExportFiles({ bytes: 1_000, files: 1, allBytes: 1_000 })
+  const write = () => ExportFile.create({ height: '1', timestamp: '1' })
+  const { signal } = new AbortController()
+  const first = (await files.fileOf('a', write, signal))!
+  await first.release()
+  const given = await Promise.all([files.fileOf('a', write, signal), files.fileOf('b', write, signal)])
+  assert.deepEqual(given, [first, null])
+  await first.release()
+  await files.close()
+})

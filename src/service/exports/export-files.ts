@@ -20,7 +20,7 @@ type CachedFile = {
   /** What `file` has resolved with, and when it is dropped at the latest; null while the file is being written. */
   written: { file: ExportFile | null; latestEnd: number } | null
   requestedAt: number
-  /** Requests that wait for it; its writing is aborted when none is left. */
+  /** While it is being written, the requests that wait for it; its writing is aborted when none is left. */
   waiting: number
   abandon: AbortController
 }
@@ -32,9 +32,10 @@ type CachedFile = {
 type WriteFile = (abandoned: AbortSignal) => Promise<ExportFile | null>
 
 /**
- * Files of whole exports, by the export's key. A client that repeats a request within a minute gets the same file, whatever
- * was committed since, because readers request a file range by range. Requests with too many rows for a file are remembered
- * for as long, so that their file is not begun in vain each time.
+ * Files of whole exports, by the export's key. A client that repeats a request within a minute gets the same file, for up to
+ * five minutes, whatever was committed since, because readers request a file range by range. A file that nobody reads is
+ * dropped earlier if another needs its room. Requests with too many rows for a file are remembered in the same way, so that
+ * their file is not begun in vain each time.
  */
 export class ExportFiles {
   readonly #limits: Limits['exportFiles']
@@ -74,9 +75,12 @@ export class ExportFiles {
     }
   }
 
-  /** Releases all files; those in use are closed after their use. */
+  /** Releases all files; those that are being written are given to the requests that wait for them, and closed after their use. */
   async close(): Promise<void> {
-    for (const key of [...this.#cached.keys()]) await this.#drop(key)
+    for (const [key, { file }] of [...this.#cached]) {
+      await file.catch(() => null)
+      await this.#drop(key)
+    }
   }
 
   /** The cached entry of a request, unless its file can no longer be read. */
@@ -103,7 +107,8 @@ export class ExportFiles {
     const leave = () => this.#leave(key, cached)
     gone.addEventListener('abort', leave, { once: true })
     try {
-      const file = await cached.file
+      // A written file is retained at once, before another request can take its room.
+      const file = cached.written === null ? await cached.file : cached.written.file
       // Without its last client, a file is released as soon as it is written.
       if (gone.aborted) throw new ClientGoneError()
       file?.retain()
@@ -184,10 +189,10 @@ export class ExportFiles {
     setTimeout(dropIfDue, end() - performance.now()).unref()
   }
 
+  /** Drops the entry of a file that is written; nothing is left to do for one that could not be. */
   async #drop(key: string): Promise<void> {
-    const { written, file } = this.#cached.get(key)!
+    const written = this.#cached.get(key)?.written
     this.#cached.delete(key)
-    const droppedFile = written === null ? await file.catch(() => null) : written.file
-    await droppedFile?.release()
+    await written?.file?.release()
   }
 }
