@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { callFrames, callHeaders, FLAG, FRAME, frame, PREFACE } from '../test/fixtures/raw-http2.ts'
+import { callFrames, callHeaders, FLAG, FRAME, frame, PREFACE } from '../test/fixtures/requests/raw-http2.ts'
 import type { LoadResult } from './load.ts'
 
 const FRAME_HEAD_BYTES = 9

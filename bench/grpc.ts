@@ -1,5 +1,5 @@
 import { RESOURCES } from '#core/resources/resources'
-import { HEALTH, methodsOf, TRADING_DATA } from '../test/fixtures/protos.ts'
+import { HEALTH, methodsOf, TRADING_DATA } from '../test/fixtures/requests/protos.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { measureCalls } from './grpc-load.ts'
 import { measureLoad } from './load.ts'

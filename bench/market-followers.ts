@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateBlocks } from '#tools/generate/generate'
-import { dial, eventsIn, type TestCore } from '../test/fixtures/core.ts'
+import { dial, eventsIn, type TestCore } from '../test/fixtures/services/core.ts'
 import { type Figure, figure } from './figures.ts'
 import { type LiveService, withLiveService } from './live-service.ts'
 import { usageOf } from './processes.ts'

@@ -8,7 +8,7 @@ import {
   type PostgresServer,
   postgresProgram,
   startPostgresServer,
-} from '../test/fixtures/postgres-server.ts'
+} from '../test/fixtures/stores/postgres-server.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { WORK } from './files.ts'
 import { largeLists } from './large-lists.ts'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fundingPayment, fundingTerms } from '#core/funding/payment'
 import { plainMean } from '#core/funding/plain-formula'
-import { launchBrowser } from '../test/fixtures/launch-browser.ts'
+import { launchBrowser } from '../test/fixtures/explorer/launch-browser.ts'
 import { ensureWebBuilt } from './build-web.ts'
 import { takePictures } from './explorer-pictures.ts'
 

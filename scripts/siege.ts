@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startPostgresServer } from '../test/fixtures/postgres-server.ts'
 import { inScope } from '../test/fixtures/scope.ts'
-import { siege } from '../test/fixtures/siege.ts'
+import { siege } from '../test/fixtures/siege/siege.ts'
+import { startPostgresServer } from '../test/fixtures/stores/postgres-server.ts'
 
 const MAX_P99_MS = 500
 const MAX_MEMORY_MB = 600

@@ -4,7 +4,7 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { documentedPages, ROOT } from '../fixtures/documentation.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** The usual options of an application; optional properties may be undefined, as in this project. */
 const OPTIONS = [

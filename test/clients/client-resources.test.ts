@@ -6,8 +6,8 @@ import { createLyraClient, type LyraClient, type ResourceName } from '../../clie
 import { CLIENT_TYPES, clientTypes } from '../../scripts/build-client.ts'
 import { PYTHON_TYPES, pythonTypes } from '../../scripts/python-client.ts'
 import { ROOT } from '../fixtures/documentation.ts'
-import { serveWith } from '../fixtures/port.ts'
-import { RESOURCE_ROWS } from '../fixtures/resource-rows.ts'
+import { RESOURCE_ROWS } from '../fixtures/resources/resource-rows.ts'
+import { serveWith } from '../fixtures/services/port.ts'
 
 const MARKET = 'a9'.repeat(32)
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Block } from '#core/blocks/block'
 import { type AssemblerCounts, type AssemblerOptions, BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
-import { busEvent, checkpoint, eventsOf, idOf, type MadeBlock } from '../fixtures/event-stream.ts'
+import { busEvent, checkpoint, eventsOf, idOf, type MadeBlock } from '../fixtures/events/event-stream.ts'
 
 /** A block with checkpoints of these names. */
 const block = (height: number, names = '', rest: Partial<MadeBlock> = {}): MadeBlock => ({

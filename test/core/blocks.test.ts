@@ -4,7 +4,6 @@ import { ChainError, StrictError } from '#core/blocks/block'
 import { EVENT_KIND } from '#core/events/bus-event'
 import { EventCheck } from '#core/log/event-check'
 import { EventStreamError } from '#core/records/record-position'
-import { assertSameDump, dumpOf, dumpStore, emptyDump, type StoreDump } from '../fixtures/dump-store.ts'
 import {
   auction,
   busEvent,
@@ -25,10 +24,17 @@ import {
   PARTY,
   provision,
   timeUpdate,
-} from '../fixtures/event-stream.ts'
-import { ingestBytes, ingestWell, storeOfBytes } from '../fixtures/service.ts'
-import { ANY_STORE_KIND, describeOn, fileWith } from '../fixtures/stores.ts'
-import { verifyFile } from '../fixtures/verify.ts'
+} from '../fixtures/events/event-stream.ts'
+import { ingestBytes, ingestWell, storeOfBytes } from '../fixtures/services/service.ts'
+import {
+  assertSameDump,
+  dumpOf,
+  dumpStore,
+  emptyDump,
+  type StoreDump,
+} from '../fixtures/stores/dump-store.ts'
+import { ANY_STORE_KIND, describeOn, fileWith } from '../fixtures/stores/stores.ts'
+import { verifyFile } from '../fixtures/stores/verify.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
 

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { GapError } from '#core/blocks/block'
 import { createEnvelope, readEnvelope } from '#core/events/bus-event'
 import { countIds } from '#core/events/event-ids'
-import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../fixtures/dump-store.ts'
 import {
   busEvent,
   type Content,
@@ -17,11 +16,12 @@ import {
   type MadeBlock,
   marked,
   timeUpdate,
-} from '../fixtures/event-stream.ts'
-import { restoreOldStore } from '../fixtures/old-store.ts'
-import { ingestBytes, ingestWell, ingestWhole } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
+import { ingestBytes, ingestWell, ingestWhole } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, openStore, STORE_KINDS } from '../fixtures/stores.ts'
+import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
+import { ANY_STORE_KIND, describeOn, openStore, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const block = (...events: Content[]): MadeBlock => ({ height: 2, events })
 

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type Decimal, ONE, parseDecimal, textOfDecimal } from '#core/domain/decimal'
 import { feePenalty, ownFeePenalty } from '#core/domain/fee-penalty'
-import { readRecording, recordsOf } from '../fixtures/event-stream.ts'
+import { readRecording, recordsOf } from '../fixtures/events/event-stream.ts'
+import { fieldsOf, textIn, textsIn } from '../fixtures/events/wire-fields.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { fieldsOf, textIn, textsIn } from '../fixtures/wire-fields.ts'
 
 const decimal = (text: string): Decimal => parseDecimal(text)!
 

@@ -10,7 +10,6 @@ import { findEventFiles } from '#core/records/event-paths'
 import { StoreError } from '#core/store/errors'
 import type { Writer } from '#core/store/store'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { assertSameDump, dumpOf, dumpStore, emptyDump } from '../fixtures/dump-store.ts'
 import {
   auction,
   type Content,
@@ -28,9 +27,9 @@ import {
   readRecording,
   recordsOf,
   timeUpdate,
-} from '../fixtures/event-stream.ts'
-import { metricsOf, statusOf } from '../fixtures/http.ts'
-import { runLyra, runWell } from '../fixtures/program.ts'
+} from '../fixtures/events/event-stream.ts'
+import { metricsOf, statusOf } from '../fixtures/requests/http.ts'
+import { runLyra, runWell } from '../fixtures/services/program.ts'
 import {
   ingestBytes,
   ingestWell,
@@ -39,8 +38,9 @@ import {
   serve,
   storeOf,
   storeOfBytes,
-} from '../fixtures/service.ts'
+} from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
+import { assertSameDump, dumpOf, dumpStore, emptyDump } from '../fixtures/stores/dump-store.ts'
 import {
   ANY_STORE_KIND,
   describeOn,
@@ -50,7 +50,7 @@ import {
   SQLITE,
   STORE_KINDS,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
 /** Pieces of the sample, split within the blocks of these heights. */

@@ -12,7 +12,6 @@ import { describeVerification } from '#tools/cli/describe-verification'
 import { statusOfService } from '#tools/status/service-status'
 import { statusOfStore } from '#tools/status/status'
 import { assertProperty } from '../fixtures/assert-property.ts'
-import { checkWithFiles, problemsOf } from '../fixtures/check.ts'
 import {
   dataPoint,
   fileOf,
@@ -23,16 +22,24 @@ import {
   partOf,
   provision,
   readRecording,
-} from '../fixtures/event-stream.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { getJson, statusOf } from '../fixtures/http.ts'
-import { blocksOf, importBlocks } from '../fixtures/import-blocks.ts'
-import { listen } from '../fixtures/listen.ts'
-import { contentsOf, heights, imports, range, streamOf, withoutAnEvent } from '../fixtures/random-streams.ts'
+} from '../fixtures/events/event-stream.ts'
+import {
+  contentsOf,
+  heights,
+  imports,
+  range,
+  streamOf,
+  withoutAnEvent,
+} from '../fixtures/events/random-streams.ts'
+import { blocksOf, importBlocks } from '../fixtures/imports/import-blocks.ts'
+import { getJson, statusOf } from '../fixtures/requests/http.ts'
+import { listen } from '../fixtures/requests/listen.ts'
 import { runsOf } from '../fixtures/sampling.ts'
 import { inScope } from '../fixtures/scope.ts'
-import { copied, ingestBytes, ingestWell, serve } from '../fixtures/service.ts'
+import { copied, ingestBytes, ingestWell, serve } from '../fixtures/services/service.ts'
 import { ETH, recorded, SAMPLE } from '../fixtures/shared.ts'
+import { checkWithFiles, problemsOf } from '../fixtures/stores/check.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
 import {
   ANY_STORE_KIND,
   describeOn,
@@ -40,9 +47,9 @@ import {
   runSql,
   STORE_KINDS,
   type StoreKind,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
+import { verifyStored } from '../fixtures/stores/verify.ts'
 import { until } from '../fixtures/until.ts'
-import { verifyStored } from '../fixtures/verify.ts'
 
 /** The steps on a store before all events are ingested. */
 type Step =

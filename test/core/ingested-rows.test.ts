@@ -14,10 +14,10 @@ import {
   partOf,
   payments,
   provision,
-} from '../fixtures/event-stream.ts'
-import { ingestBytes, ingestWhole } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { ingestBytes, ingestWhole } from '../fixtures/services/service.ts'
 import { HEIGHT, NAMED_SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openStore, STORE_KINDS } from '../fixtures/stores.ts'
+import { describeOn, openStore, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const COUNTED = STORED.flatMap(({ tables }) => tables).filter(
   (table): table is Table & { counted: string } => table.counted !== undefined,

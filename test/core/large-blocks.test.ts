@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { PaymentList } from '#core/resources/funding-payments/payment-list'
 import { tableOf } from '#core/store/schema/tables'
 import { namedRow, walkTable } from '#core/store/walk-table'
-import { type Content, eventsOf, loss, MARKET, marked, message } from '../fixtures/event-stream.ts'
-import { startWithCore, stop, untilHeight } from '../fixtures/live.ts'
+import { type Content, eventsOf, loss, MARKET, marked, message } from '../fixtures/events/event-stream.ts'
 import { scaled } from '../fixtures/sampling.ts'
-import { describeOn, openStore, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { startWithCore, stop, untilHeight } from '../fixtures/services/live.ts'
+import { describeOn, openStore, STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const PAYMENTS = tableOf('funding_payments')
 

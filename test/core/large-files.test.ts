@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { generateRecords } from '#tools/generate/generate'
-import { assertSameDump, dumpStore, emptyDump } from '../fixtures/dump-store.ts'
 import {
   busEvent,
   dataPoint,
@@ -14,10 +13,11 @@ import {
   idOf,
   MARKET,
   message,
-} from '../fixtures/event-stream.ts'
-import { runMeasured } from '../fixtures/run-measured.ts'
+} from '../fixtures/events/event-stream.ts'
 import { scaled } from '../fixtures/sampling.ts'
-import { ANY_STORE_KIND, describeOn, temporaryFolder } from '../fixtures/stores.ts'
+import { runMeasured } from '../fixtures/services/run-measured.ts'
+import { assertSameDump, dumpStore, emptyDump } from '../fixtures/stores/dump-store.ts'
+import { ANY_STORE_KIND, describeOn, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const MB = 1024 * 1024
 /** The thread that reads ahead takes about 30 MB. */

@@ -4,7 +4,7 @@ import { DECIMAL } from '#core/domain/decimal'
 import { statusOfService } from '#tools/status/service-status'
 import { parseDecimal } from '../../web/src/figures/decimal.ts'
 import { formatPercent, groupDigits } from '../../web/src/figures/format-figure.ts'
-import { serveWith } from '../fixtures/port.ts'
+import { serveWith } from '../fixtures/services/port.ts'
 
 /** Characters of a text that takes minutes if the time grows with their square. */
 const LENGTH = 1_000_000

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { idOf, readRecording } from '../fixtures/event-stream.ts'
-import { assertFails, runLyra, runWell, startLyra } from '../fixtures/program.ts'
-import { storeOf } from '../fixtures/service.ts'
+import { idOf, readRecording } from '../fixtures/events/event-stream.ts'
+import { assertFails, runLyra, runWell, startLyra } from '../fixtures/services/program.ts'
+import { storeOf } from '../fixtures/services/service.ts'
 import { MARKET, SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, fileWith, STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores.ts'
+import { describeOn, fileWith, STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 describe('input without a single event', () => {
   const inputs: [what: string, bytes: Uint8Array][] = [

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { type ReadProgress, readEventFile } from '#core/records/event-file'
 import { CompressionError } from '#core/records/gunzip'
 import { readAhead } from '#core/records/read-ahead'
-import { fileWith, temporaryFolder } from '../fixtures/stores.ts'
+import { fileWith, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** More than is read ahead at a time: first incompressible, then compressible bytes. */
 const CONTENT = Buffer.concat([randomBytes(9_000_001), Buffer.alloc(12_000_000, 'block after block ')])

@@ -16,8 +16,8 @@ import { createPlainTwap } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint, placementOf } from '#core/funding/point-list'
 import { RunningSum } from '#core/funding/running-sum'
 import type { TwapPeriod } from '#core/funding/source-twap'
-import { periodEvent, pointAt } from '../fixtures/live-store.ts'
 import { runsOf } from '../fixtures/sampling.ts'
+import { periodEvent, pointAt } from '../fixtures/stores/live-store.ts'
 
 const METHODS = {
   'plain-formula': createPlainTwap,

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeF
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { FileBeingWrittenError, writeWhole } from '#core/concurrency/whole-file'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 describe('A file that is written beside its place', () => {
   test('is written by one run at a time, and gets its name once it is whole', async (t) => {

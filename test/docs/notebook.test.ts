@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { assertSays } from '../fixtures/assert-says.ts'
 import { ROOT } from '../fixtures/documentation.ts'
-import { storeOfGenerated } from '../fixtures/large-stream.ts'
-import { ended, runWell, startProgram } from '../fixtures/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/python.ts'
-import { storeOf } from '../fixtures/service.ts'
+import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
+import { ended, runWell, startProgram } from '../fixtures/services/program.ts'
+import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { storeOf } from '../fixtures/services/service.ts'
 import { MONTH, SAMPLE } from '../fixtures/shared.ts'
-import { STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores.ts'
+import { STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const NOTEBOOK = join(ROOT, 'docs/notebook.ipynb')
 const RUN_NOTEBOOK = join(import.meta.dirname, '../clients/run_notebook.py')

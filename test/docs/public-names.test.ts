@@ -9,11 +9,11 @@ import { openApiDocument } from '#service/openapi/openapi'
 import { EXIT } from '#tools/cli/exit'
 import { everyCommand, nameOf, optionsOf } from '../../scripts/command-options.ts'
 import { ROOT } from '../fixtures/documentation.ts'
-import { send } from '../fixtures/http.ts'
-import { startLive } from '../fixtures/live.ts'
-import { runWell } from '../fixtures/program.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { startLive } from '../fixtures/services/live.ts'
+import { runWell } from '../fixtures/services/program.ts'
 import { NAMED_SAMPLE } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /*
  * The names that docs/stability.md promises to keep are recorded: of requests, parameters, fields, methods, options, variables,
@@ -21,7 +21,7 @@ import { temporaryFolder } from '../fixtures/stores.ts'
  * this test with LYRA_WRITE_PUBLIC_NAMES=1 and review the change; a release does so.
  */
 
-const FILE = join(import.meta.dirname, '../fixtures/public-names.txt')
+const FILE = join(import.meta.dirname, './public-names.txt')
 
 type Schema = { properties?: Record<string, object>; enum?: string[] }
 type Parameter = { name: string; in: string }

@@ -3,7 +3,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { brokenLinks, inlineCode, ROOT } from '../fixtures/documentation.ts'
-import { codeOf, declares, hasName } from '../fixtures/source-code.ts'
+import { codeOf, declares, hasName } from './source-code.ts'
 
 const MOST_LINES = 15
 

@@ -6,13 +6,12 @@ import { describe, test } from 'node:test'
 import { FIRST_SECOND } from '#tools/generate/clock'
 import { generateBlocks } from '#tools/generate/generate'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { assertEqualStores } from '../fixtures/digest-store.ts'
 import { documentedPages, ROOT } from '../fixtures/documentation.ts'
-import { readRecording } from '../fixtures/event-stream.ts'
-import { getPage, send, statusOf } from '../fixtures/http.ts'
-import { listen } from '../fixtures/listen.ts'
-import { startLive, stop, untilHeight } from '../fixtures/live.ts'
-import { freePort } from '../fixtures/port.ts'
+import { readRecording } from '../fixtures/events/event-stream.ts'
+import { getPage, send, statusOf } from '../fixtures/requests/http.ts'
+import { listen } from '../fixtures/requests/listen.ts'
+import { startLive, stop, untilHeight } from '../fixtures/services/live.ts'
+import { freePort } from '../fixtures/services/port.ts'
 import {
   addressOf,
   assertFails,
@@ -22,11 +21,12 @@ import {
   runWell,
   startLyra,
   startProgram,
-} from '../fixtures/program.ts'
-import { startReceiver } from '../fixtures/receiver.ts'
-import { ingestBytes, storeOf } from '../fixtures/service.ts'
+} from '../fixtures/services/program.ts'
+import { startReceiver } from '../fixtures/services/receiver.ts'
+import { ingestBytes, storeOf } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, sqlite, temporaryFolder } from '../fixtures/stores.ts'
+import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
+import { ANY_STORE_KIND, sqlite, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const PAGE = documentedPages().find(({ path }) => path === 'docs/tutorial.md')!

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { ROOT } from '../fixtures/documentation.ts'
-import { codeOf, declares, hasName, usesName } from '../fixtures/source-code.ts'
+import { codeOf, declares, hasName, usesName } from './source-code.ts'
 
 const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT } from '../fixtures/documentation.ts'
-import { codeOf } from '../fixtures/source-code.ts'
+import { codeOf } from './source-code.ts'
 
 /*
  * One word for one thing: the table of words in docs/architecture.md. These words have stood for several things, and are in

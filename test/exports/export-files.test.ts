@@ -9,12 +9,18 @@ import { ExportFile, NoTemporaryFileError } from '#service/exports/export-file'
 import { ExportFiles } from '#service/exports/export-files'
 import type { Limits } from '#service/http/limits'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { type Answer, send } from '../fixtures/http.ts'
-import { createLiveStore, type LiveStore, pointAt } from '../fixtures/live-store.ts'
-import { longReadsWith } from '../fixtures/long-reads.ts'
-import { openSocket, requestText } from '../fixtures/raw-http.ts'
-import { keptLog, serve } from '../fixtures/service.ts'
-import { describeOn, openReader, STORE_KINDS, type StoreKind, temporaryFolder } from '../fixtures/stores.ts'
+import { type Answer, send } from '../fixtures/requests/http.ts'
+import { openSocket, requestText } from '../fixtures/requests/raw-http.ts'
+import { longReadsWith } from '../fixtures/services/long-reads.ts'
+import { keptLog, serve } from '../fixtures/services/service.ts'
+import { createLiveStore, type LiveStore, pointAt } from '../fixtures/stores/live-store.ts'
+import {
+  describeOn,
+  openReader,
+  STORE_KINDS,
+  type StoreKind,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const EXPORT = '/api/v2/export/funding-period-data-points'

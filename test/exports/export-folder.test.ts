@@ -18,14 +18,14 @@ import { RESOURCES } from '#core/resources/resources'
 import { exportFolder, type FolderOptions, isWrittenByMarket } from '#service/exports/folder/export-folder'
 import { lockFolder } from '#service/exports/folder/folder-lock'
 import { exportTableOf } from '#service/formats/columns'
-import { idOf } from '../fixtures/event-stream.ts'
-import { send } from '../fixtures/http.ts'
-import { storeOfGenerated } from '../fixtures/large-stream.ts'
-import { createLiveStore, openLiveStore, timeOf } from '../fixtures/live-store.ts'
-import { assertFails, runWell, startLyra } from '../fixtures/program.ts'
-import { hasPython, lacksPython, PYTHON } from '../fixtures/python.ts'
-import { pruneBefore, serve, storeOf } from '../fixtures/service.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { assertFails, runWell, startLyra } from '../fixtures/services/program.ts'
+import { hasPython, lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { pruneBefore, serve, storeOf } from '../fixtures/services/service.ts'
 import { NAMED_SAMPLE } from '../fixtures/shared.ts'
+import { createLiveStore, openLiveStore, timeOf } from '../fixtures/stores/live-store.ts'
 import {
   describeOn,
   openStore,
@@ -33,7 +33,7 @@ import {
   STORE_KINDS,
   type StoreKind,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, '../clients/read_parquet.py')
 const READ_FOLDER = join(import.meta.dirname, '../clients/read_folder.py')

@@ -11,10 +11,10 @@ import { exportTableOf } from '#service/formats/columns'
 import type { ExportedRow } from '#service/formats/export-rows'
 import { parquetOf } from '#service/formats/parquet'
 import { TEXT_FORMATS, type TextFormatName } from '#service/formats/text-formats'
-import { ended, startProgram } from '../fixtures/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/python.ts'
-import { RESOURCE_ROWS } from '../fixtures/resource-rows.ts'
-import { fileWith } from '../fixtures/stores.ts'
+import { RESOURCE_ROWS } from '../fixtures/resources/resource-rows.ts'
+import { ended, startProgram } from '../fixtures/services/program.ts'
+import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { fileWith } from '../fixtures/stores/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, '../clients/read_parquet.py')
 async function* chunkOf(rows: readonly Row[], selection: Selection): AsyncGenerator<ExportedRow[]> {

@@ -13,19 +13,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { queryObjects } from 'node:v8'
 import { gunzipSync } from 'node:zlib'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { edgesOf, ndjsonRows, query, send, statusOf } from '../fixtures/http.ts'
-import { createLiveStore, openLiveStore, pointAt } from '../fixtures/live-store.ts'
-import { longReadsWith } from '../fixtures/long-reads.ts'
-import { assertFails, MAIN, runWell, startProgram } from '../fixtures/program.ts'
-import { openSocket, requestText } from '../fixtures/raw-http.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
+import { edgesOf, ndjsonRows, query, send, statusOf } from '../fixtures/requests/http.ts'
+import { openSocket, requestText } from '../fixtures/requests/raw-http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
 import { scaled } from '../fixtures/sampling.ts'
-import { keptLog, NO_FILES, serve, serveFile, storeOf } from '../fixtures/service.ts'
+import { longReadsWith } from '../fixtures/services/long-reads.ts'
+import { assertFails, MAIN, runWell, startProgram } from '../fixtures/services/program.ts'
+import { keptLog, NO_FILES, serve, serveFile, storeOf } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, MARKET, POINTS, SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openReader, STORE_KINDS, type StoreKind, temporaryFolder } from '../fixtures/stores.ts'
+import { createLiveStore, openLiveStore, pointAt } from '../fixtures/stores/live-store.ts'
+import {
+  describeOn,
+  openReader,
+  STORE_KINDS,
+  type StoreKind,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
-const PEAK_MEMORY = join(import.meta.dirname, '../fixtures/report-peak-memory.ts')
+const PEAK_MEMORY = join(import.meta.dirname, '../fixtures/programs/report-peak-memory.ts')
 /** An idle program takes half of this. */
 const MAX_MEMORY_BYTES = 400_000_000
 

@@ -7,22 +7,22 @@ import { decodeMarketCursor, encodeMarketCursor } from '#core/resources/market-c
 import { RESOURCES } from '#core/resources/resources'
 import { createLyraClient } from '../../client/src/index.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { idOf } from '../fixtures/event-stream.ts'
-import { ndjsonRows, query, send, statusOf } from '../fixtures/http.ts'
-import { createLiveStore, pointAt, serveLive, timeOf } from '../fixtures/live-store.ts'
-import { PageModel, targetOf } from '../fixtures/page-model.ts'
-import { runWell } from '../fixtures/program.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { PageModel, targetOf } from '../fixtures/models/page-model.ts'
+import { ndjsonRows, query, send, statusOf } from '../fixtures/requests/http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
 import {
   finalNode,
   type ModelRow,
   RESOURCE_CASES,
   type ResourceCase,
   selectionsOf,
-} from '../fixtures/resource-cases.ts'
+} from '../fixtures/resources/resource-cases.ts'
 import { sampled } from '../fixtures/sampling.ts'
-import { serve } from '../fixtures/service.ts'
-import { describeOn, runSql, STORE_KINDS, type StoreKind } from '../fixtures/stores.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { serve } from '../fixtures/services/service.ts'
+import { createLiveStore, pointAt, serveLive, timeOf } from '../fixtures/stores/live-store.ts'
+import { describeOn, runSql, STORE_KINDS, type StoreKind } from '../fixtures/stores/stores.ts'
 
 /** The columns that name the market of a row; `scope` is that of its list. */
 const MARKET_COLUMNS = ['market_id', 'scope']

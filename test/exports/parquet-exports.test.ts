@@ -7,8 +7,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { RESOURCES } from '#core/resources/resources'
 import { createLyraClient } from '../../client/src/index.ts'
-import { send } from '../fixtures/http.ts'
-import { storeOfGenerated } from '../fixtures/large-stream.ts'
+import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { keptLog, NO_FILES, serve } from '../fixtures/services/service.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -16,11 +19,8 @@ import {
   pointAt,
   serveLive,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { runWell } from '../fixtures/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/python.ts'
-import { keptLog, NO_FILES, serve } from '../fixtures/service.ts'
-import { describeOn, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 describeOn(STORE_KINDS, 'Parquet over HTTP', (kind) => {

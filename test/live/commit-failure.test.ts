@@ -12,8 +12,8 @@ import { LogUnreachableError } from '#core/log/read/log-source'
 import { StoreError } from '#core/store/errors'
 import { CommitFailure } from '#service/live/commit/commit-failure'
 import { StoreNotes } from '#service/live/commit/store-notes'
-import { SILENT } from '../fixtures/service.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { SILENT } from '../fixtures/services/service.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 test('A fault of blocks ends for a standby once the writer has passed them, one of the store at once', async (t) => {

@@ -4,7 +4,7 @@ import { ConnectionError } from '#service/live/forward/dial-pair'
 import { ForwardFaults } from '#service/live/forward/forward-faults'
 import { MissingBlockError } from '#service/live/forward/forward-progress'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { keptLog } from '../fixtures/service.ts'
+import { keptLog } from '../fixtures/services/service.ts'
 
 const log = (name: string, fault: string | null = null) => ({ name, fault })
 

@@ -8,10 +8,11 @@ import { describeStatus } from '#tools/cli/describe-status'
 import { generateRecords } from '#tools/generate/generate'
 import { statusOfService } from '#tools/status/service-status'
 import { assertSays, patternOf } from '../fixtures/assert-says.ts'
-import { dial, eventsIn, HANDSHAKE } from '../fixtures/core.ts'
-import { assertEqualStores } from '../fixtures/digest-store.ts'
-import { eventsOf, frame } from '../fixtures/event-stream.ts'
-import { metricsOf } from '../fixtures/http.ts'
+import { eventsOf, frame } from '../fixtures/events/event-stream.ts'
+import { mountSmallDisk } from '../fixtures/faults/small-disk.ts'
+import { bufferPath } from '../fixtures/logs/old-buffer.ts'
+import { metricsOf } from '../fixtures/requests/http.ts'
+import { dial, eventsIn, HANDSHAKE } from '../fixtures/services/core.ts'
 import {
   blocksOf,
   bytesIn,
@@ -21,15 +22,14 @@ import {
   stop,
   untilHeight,
   untilReady,
-} from '../fixtures/live.ts'
-import { startIngestion } from '../fixtures/live-ingestion.ts'
-import { bufferPath } from '../fixtures/old-buffer.ts'
-import { freePort } from '../fixtures/port.ts'
-import { startReceiver, type TestReceiver } from '../fixtures/receiver.ts'
-import { storeOf } from '../fixtures/service.ts'
+} from '../fixtures/services/live.ts'
+import { startIngestion } from '../fixtures/services/live-ingestion.ts'
+import { freePort } from '../fixtures/services/port.ts'
+import { startReceiver, type TestReceiver } from '../fixtures/services/receiver.ts'
+import { storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE, skip } from '../fixtures/shared.ts'
-import { mountSmallDisk } from '../fixtures/small-disk.ts'
-import { heightIn, sqlite, temporaryFolder } from '../fixtures/stores.ts'
+import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
+import { heightIn, sqlite, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const KB = 1024

@@ -12,7 +12,7 @@ const CONNECTIONS = 1_000
 const WAIT_MS = 700
 
 test('A burst of connections is queued while the service is busy, and none has to be repeated', async (t) => {
-  const worker = new Worker(new URL('../fixtures/busy-server.ts', import.meta.url))
+  const worker = new Worker(new URL('../fixtures/programs/busy-server.ts', import.meta.url))
   t.after(() => worker.terminate())
   const [address] = (await once(worker, 'message')) as [string]
   worker.postMessage('wait')

@@ -6,10 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CoreQueue, describeQueue } from '#service/live/receive/core-queue'
 import { startReceiver } from '#service/live/receive/start-receiver'
 import { startIngestionThread } from '#service/live/start-ingestion'
-import { HANDSHAKE } from '../fixtures/core.ts'
-import { assertEqualStores } from '../fixtures/digest-store.ts'
-import { frame, recordsOf } from '../fixtures/event-stream.ts'
-import { metricsOf } from '../fixtures/http.ts'
+import { frame, recordsOf } from '../fixtures/events/event-stream.ts'
+import { mountSmallDisk } from '../fixtures/faults/small-disk.ts'
+import { bufferPath } from '../fixtures/logs/old-buffer.ts'
+import { metricsOf } from '../fixtures/requests/http.ts'
+import { HANDSHAKE } from '../fixtures/services/core.ts'
 import {
   blocksOf,
   kill,
@@ -20,13 +21,12 @@ import {
   untilHeight,
   untilNotReady,
   untilReady,
-} from '../fixtures/live.ts'
-import { startIngestion } from '../fixtures/live-ingestion.ts'
-import { bufferPath } from '../fixtures/old-buffer.ts'
-import { assertFails, ended } from '../fixtures/program.ts'
-import { storeOf } from '../fixtures/service.ts'
+} from '../fixtures/services/live.ts'
+import { startIngestion } from '../fixtures/services/live-ingestion.ts'
+import { assertFails, ended } from '../fixtures/services/program.ts'
+import { storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE, skip } from '../fixtures/shared.ts'
-import { mountSmallDisk } from '../fixtures/small-disk.ts'
+import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
 import {
   ANY_STORE_KIND,
   heightIn,
@@ -34,7 +34,7 @@ import {
   SQLITE,
   type StoreKind,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const MB = 1024 * 1024

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startLive, untilHeight } from '../fixtures/live.ts'
-import { ended, startProgram } from '../fixtures/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/python.ts'
+import { startLive, untilHeight } from '../fixtures/services/live.ts'
+import { ended, startProgram } from '../fixtures/services/program.ts'
+import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, temporaryFolder } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const SCRIPT = join(import.meta.dirname, 'live-peers/stream_events.py')
 

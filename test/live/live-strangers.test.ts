@@ -10,10 +10,16 @@ import { MAX_BLOCK_BYTES } from '#core/log/event-check'
 import { createAllowList } from '#service/live/receive/allow-list'
 import { listenPair } from '#service/live/receive/pair-socket'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { dial, HANDSHAKE } from '../fixtures/core.ts'
-import { assertEqualStores } from '../fixtures/digest-store.ts'
-import { busEvent, type Content, dataPoint, eventsOf, frame, message } from '../fixtures/event-stream.ts'
-import { metricsOf } from '../fixtures/http.ts'
+import {
+  busEvent,
+  type Content,
+  dataPoint,
+  eventsOf,
+  frame,
+  message,
+} from '../fixtures/events/event-stream.ts'
+import { metricsOf } from '../fixtures/requests/http.ts'
+import { dial, HANDSHAKE } from '../fixtures/services/core.ts'
 import {
   blocksOf,
   type LiveService,
@@ -24,11 +30,12 @@ import {
   untilHeight,
   untilNotReady,
   untilReady,
-} from '../fixtures/live.ts'
-import { runLyra, runWell } from '../fixtures/program.ts'
-import { storeOfBytes } from '../fixtures/service.ts'
+} from '../fixtures/services/live.ts'
+import { runLyra, runWell } from '../fixtures/services/program.ts'
+import { storeOfBytes } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
+import { ANY_STORE_KIND, describeOn, STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const blocks = (await blocksOf(SAMPLE)).slice(0, 200)

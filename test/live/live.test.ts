@@ -6,10 +6,11 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/queries/coverage'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { dial, HANDSHAKE } from '../fixtures/core.ts'
-import { assertEqualStores } from '../fixtures/digest-store.ts'
-import { frame } from '../fixtures/event-stream.ts'
-import { metricsOf } from '../fixtures/http.ts'
+import { frame } from '../fixtures/events/event-stream.ts'
+import { createRandom } from '../fixtures/random.ts'
+import { metricsOf } from '../fixtures/requests/http.ts'
+import { runsOf } from '../fixtures/sampling.ts'
+import { dial, HANDSHAKE } from '../fixtures/services/core.ts'
 import {
   blocksOf,
   bytesIn,
@@ -23,13 +24,12 @@ import {
   untilHeight,
   untilNotReady,
   untilReady,
-} from '../fixtures/live.ts'
-import { openServer } from '../fixtures/port.ts'
-import { corePortOf, runLyra, runWell, startLyra } from '../fixtures/program.ts'
-import { createRandom } from '../fixtures/random.ts'
-import { runsOf } from '../fixtures/sampling.ts'
-import { storeOf } from '../fixtures/service.ts'
+} from '../fixtures/services/live.ts'
+import { openServer } from '../fixtures/services/port.ts'
+import { corePortOf, runLyra, runWell, startLyra } from '../fixtures/services/program.ts'
+import { storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
+import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
 import {
   ANY_STORE_KIND,
   describeOn,
@@ -37,7 +37,7 @@ import {
   readFrom,
   STORE_KINDS,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 /** The blocks of the sample, each with its events as the core sends them. */

@@ -4,7 +4,7 @@ import { readyHeightIn } from '#core/events/protocol-upgrade'
 import type { LogHead } from '#core/log/files/log-head'
 import type { UpgradeState } from '#core/log/files/receiver-file'
 import { LONG_UPGRADE_WAIT_MS, ProtocolUpgrade } from '#service/live/receive/protocol-upgrade'
-import { keptLog } from '../fixtures/service.ts'
+import { keptLog } from '../fixtures/services/service.ts'
 
 const HEAD: LogHead = {
   chainId: 'test-chain',

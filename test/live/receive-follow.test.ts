@@ -5,23 +5,37 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/queries/coverage'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { dial } from '../fixtures/core.ts'
-import { assertEqualStores } from '../fixtures/digest-store.ts'
-import { frame } from '../fixtures/event-stream.ts'
-import { startFollowing, startReceive } from '../fixtures/follow-programs.ts'
-import { send } from '../fixtures/http.ts'
-import { blocksOf, heightOf, kill, stop, untilHeight, untilNotReady, untilReady } from '../fixtures/live.ts'
-import { asNobody } from '../fixtures/nobody.ts'
-import { bufferPath } from '../fixtures/old-buffer.ts'
-import { freePort } from '../fixtures/port.ts'
-import { addressOf, end, runLyra, runWell, startLyra } from '../fixtures/program.ts'
+import { frame } from '../fixtures/events/event-stream.ts'
+import { bufferPath } from '../fixtures/logs/old-buffer.ts'
 import { createRandom } from '../fixtures/random.ts'
-import { startReceiver } from '../fixtures/receiver.ts'
+import { send } from '../fixtures/requests/http.ts'
 import { scaled } from '../fixtures/sampling.ts'
-import { storeOf } from '../fixtures/service.ts'
+import { dial } from '../fixtures/services/core.ts'
+import { startFollowing, startReceive } from '../fixtures/services/follow-programs.ts'
+import {
+  blocksOf,
+  heightOf,
+  kill,
+  stop,
+  untilHeight,
+  untilNotReady,
+  untilReady,
+} from '../fixtures/services/live.ts'
+import { asNobody } from '../fixtures/services/nobody.ts'
+import { freePort } from '../fixtures/services/port.ts'
+import { addressOf, end, runLyra, runWell, startLyra } from '../fixtures/services/program.ts'
+import { startReceiver } from '../fixtures/services/receiver.ts'
+import { storeOf } from '../fixtures/services/service.ts'
+import { startCore } from '../fixtures/services/steady-core.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { startCore } from '../fixtures/steady-core.ts'
-import { ANY_STORE_KIND, describeOn, readFrom, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  readFrom,
+  STORE_KINDS,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const blocks = await blocksOf(SAMPLE)

@@ -6,10 +6,10 @@ import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
-import { frame, recordsOf } from '../fixtures/event-stream.ts'
-import { blocksOf } from '../fixtures/live.ts'
+import { frame, recordsOf } from '../fixtures/events/event-stream.ts'
+import { blocksOf } from '../fixtures/services/live.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const blocks = (await blocksOf(SAMPLE)).slice(0, 20)
 

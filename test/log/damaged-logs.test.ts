@@ -7,7 +7,7 @@ import { Lag } from '#core/log/read/choice/lag'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
 import { LogWait } from '#service/live/commit/log-wait'
-import { checkpoint, eventsOf } from '../fixtures/event-stream.ts'
+import { checkpoint, eventsOf } from '../fixtures/events/event-stream.ts'
 import {
   blocksFor,
   type GivenBlock,
@@ -15,7 +15,7 @@ import {
   MemoryLog,
   readLogs,
   storedTo,
-} from '../fixtures/memory-log.ts'
+} from '../fixtures/logs/memory-log.ts'
 import { createRandom, type Random } from '../fixtures/random.ts'
 import { scaled } from '../fixtures/sampling.ts'
 

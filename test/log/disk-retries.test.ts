@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type LogDisk, NODE_DISK } from '#core/log/files/log-disk'
 import { DiskRetries } from '#core/log/write/disk-retries'
-import { SILENT } from '../fixtures/service.ts'
+import { SILENT } from '../fixtures/services/service.ts'
 
 const fault = (code: string) => Object.assign(new Error(code), { code })
 

@@ -9,7 +9,7 @@ import {
   content,
   eventsOf,
   type MadeBlock,
-} from '../fixtures/event-stream.ts'
+} from '../fixtures/events/event-stream.ts'
 
 type Stream = readonly (MadeBlock | Buffer)[]
 

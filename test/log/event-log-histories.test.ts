@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { playHistory } from '../fixtures/log-history.ts'
+import { playHistory } from '../fixtures/logs/log-history.ts'
 import { LONG } from '../fixtures/sampling.ts'
 
 /** A million would take three hours: LYRA_TEST_SEED begins elsewhere. */

@@ -35,9 +35,9 @@ import {
   marked,
   markedBlocks,
   message,
-} from '../fixtures/event-stream.ts'
-import { SILENT } from '../fixtures/service.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+} from '../fixtures/events/event-stream.ts'
+import { SILENT } from '../fixtures/services/service.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const UPGRADE_STARTED = 150
 

@@ -5,11 +5,11 @@ import { describe, type TestContext, test } from 'node:test'
 import { findEventInput } from '#core/log/event-input'
 import { readEventFiles } from '#core/records/read-records'
 import { readCoverage } from '#core/store/queries/coverage'
-import { eventsOf, frame, marked, markedBlocks } from '../fixtures/event-stream.ts'
-import { runLyra, runWell } from '../fixtures/program.ts'
-import { SILENT } from '../fixtures/service.ts'
-import { readFrom, temporaryFolder } from '../fixtures/stores.ts'
-import { writeBlocks, writerOf } from '../fixtures/written-log.ts'
+import { eventsOf, frame, marked, markedBlocks } from '../fixtures/events/event-stream.ts'
+import { writeBlocks, writerOf } from '../fixtures/logs/written-log.ts'
+import { runLyra, runWell } from '../fixtures/services/program.ts'
+import { SILENT } from '../fixtures/services/service.ts'
+import { readFrom, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** A log with a sealed segment and one that is being written, whose writer was killed within a block. */
 async function logOf(t: TestContext): Promise<string> {

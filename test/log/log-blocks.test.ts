@@ -12,13 +12,13 @@ import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/commit/log-blocks'
 import { LogWait } from '#service/live/commit/log-wait'
-import { frame, recordsOf } from '../fixtures/event-stream.ts'
-import { blocksOf } from '../fixtures/live.ts'
+import { frame, recordsOf } from '../fixtures/events/event-stream.ts'
+import { writeReceiver } from '../fixtures/logs/written-log.ts'
 import { createRandom } from '../fixtures/random.ts'
-import { SILENT } from '../fixtures/service.ts'
+import { blocksOf } from '../fixtures/services/live.ts'
+import { SILENT } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
-import { writeReceiver } from '../fixtures/written-log.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const blocks = (await blocksOf(SAMPLE)).slice(0, 60)
 

@@ -9,11 +9,11 @@ import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog, isSameSegment, type LogSegment } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { LogBlocks } from '#service/live/commit/log-blocks'
-import { eventsOf, marked, markedBlocks } from '../fixtures/event-stream.ts'
-import { SILENT } from '../fixtures/service.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { eventsOf, marked, markedBlocks } from '../fixtures/events/event-stream.ts'
+import { writeBlocks, writerOf } from '../fixtures/logs/written-log.ts'
+import { SILENT } from '../fixtures/services/service.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
-import { writeBlocks, writerOf } from '../fixtures/written-log.ts'
 
 const folderOf = (t: TestContext) => join(temporaryFolder(t), 'log')
 

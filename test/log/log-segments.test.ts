@@ -7,7 +7,7 @@ import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog, type LogSegment } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { repeatFrom } from '#service/live/forward/repeat-from'
-import { fileOf, marked } from '../fixtures/event-stream.ts'
+import { fileOf, marked } from '../fixtures/events/event-stream.ts'
 import { createRandom, type Random } from '../fixtures/random.ts'
 
 /** The bytes of a segment of one block. */

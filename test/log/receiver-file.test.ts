@@ -8,8 +8,8 @@ import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
 import { stateOfLogs } from '#service/live/state/logs-state'
-import { temporaryFolder } from '../fixtures/stores.ts'
-import { writeBlocks, writeReceiver } from '../fixtures/written-log.ts'
+import { writeBlocks, writeReceiver } from '../fixtures/logs/written-log.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** Values of each property that no receiver writes. */
 const WRONG: Record<string, unknown[]> = {

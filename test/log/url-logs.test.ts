@@ -10,12 +10,12 @@ import { framesOf } from '#core/log/read/read-segment'
 import { parseLogUrl } from '#core/log/read/url/log-url'
 import { UrlSource } from '#core/log/read/url/url-source'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { frame } from '../fixtures/event-stream.ts'
-import { freePort } from '../fixtures/port.ts'
-import { type Lie, type PublishedLog, publish } from '../fixtures/published-log.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { frame } from '../fixtures/events/event-stream.ts'
+import { type Lie, type PublishedLog, publish } from '../fixtures/logs/published-log.ts'
+import { writeBlocks, writeReceiver } from '../fixtures/logs/written-log.ts'
+import { freePort } from '../fixtures/services/port.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
-import { writeBlocks, writeReceiver } from '../fixtures/written-log.ts'
 
 /** Looks at a log until that has come to something. */
 const untilSeen = (log: FollowedLog, what: string, isSeen: () => boolean) =>

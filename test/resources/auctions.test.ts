@@ -8,8 +8,6 @@ import { auctions } from '#core/resources/auctions/description'
 import { decodeEvent } from '#core/resources/projections'
 import { createLyraClient } from '../../client/src/index.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { checkWithFiles } from '../fixtures/check.ts'
-import { dumpStore } from '../fixtures/dump-store.ts'
 import {
   beginOf,
   checkpoint,
@@ -18,9 +16,16 @@ import {
   perpetual,
   readRecording,
   recordsOf,
-} from '../fixtures/event-stream.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { getJson, getPage, type Params, query, send, statusOf } from '../fixtures/http.ts'
+} from '../fixtures/events/event-stream.ts'
+import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
+import { createRandom } from '../fixtures/random.ts'
+import { getJson, getPage, type Params, query, send, statusOf } from '../fixtures/requests/http.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { ingestWell, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
+import { recordingPath } from '../fixtures/shared.ts'
+import { checkWithFiles } from '../fixtures/stores/check.ts'
+import { dumpStore } from '../fixtures/stores/dump-store.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -31,13 +36,8 @@ import {
   pointAt,
   serveLive,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { restoreOldStore } from '../fixtures/old-store.ts'
-import { runWell } from '../fixtures/program.ts'
-import { createRandom } from '../fixtures/random.ts'
-import { ingestWell, serve, serveFile, storeOfBytes } from '../fixtures/service.ts'
-import { recordingPath } from '../fixtures/shared.ts'
-import { describeOn, fileWith, runSql, STORE_KINDS } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, fileWith, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const SECOND = 1_000_000_000n
 

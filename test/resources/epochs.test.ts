@@ -2,22 +2,28 @@ import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { epochs } from '#core/resources/epochs/description'
-import { checkWithFiles } from '../fixtures/check.ts'
-import { assertSameDump, dumpStore } from '../fixtures/dump-store.ts'
-import { epoch, fileOf, type MadeBlock, readRecording, recordsOf } from '../fixtures/event-stream.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { getPage, ndjsonRows } from '../fixtures/http.ts'
-import { importWhole } from '../fixtures/import.ts'
-import { restoreOldStore } from '../fixtures/old-store.ts'
-import { serverOfFile } from '../fixtures/postgres-server.ts'
-import { runWell } from '../fixtures/program.ts'
-import { loadReferenceTables, runSql } from '../fixtures/reference-database.ts'
-import { EPOCHS, segmentWithEpochs } from '../fixtures/segment-with-epochs.ts'
-import { segmentPaths, writeSegment } from '../fixtures/segments.ts'
-import { ingestWell, serve, storeOf } from '../fixtures/service.ts'
+import { epoch, fileOf, type MadeBlock, readRecording, recordsOf } from '../fixtures/events/event-stream.ts'
+import { fieldsOf, numberIn } from '../fixtures/events/wire-fields.ts'
+import { importWhole } from '../fixtures/imports/import.ts'
+import { loadReferenceTables, runSql } from '../fixtures/imports/reference-database.ts'
+import { EPOCHS, segmentWithEpochs } from '../fixtures/imports/segment-with-epochs.ts'
+import { segmentPaths, writeSegment } from '../fixtures/imports/segments.ts'
+import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
+import { getPage, ndjsonRows } from '../fixtures/requests/http.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { ingestWell, serve, storeOf } from '../fixtures/services/service.ts'
 import { MONTH, recordingPath, referencePath, skip } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, fileWith, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
-import { fieldsOf, numberIn } from '../fixtures/wire-fields.ts'
+import { checkWithFiles } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
+import { serverOfFile } from '../fixtures/stores/postgres-server.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  fileWith,
+  STORE_KINDS,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 
 type Node = { epoch: string; start?: string; expiry?: string; end?: string; endBlock?: string }
 

@@ -11,11 +11,11 @@ import {
   MARKET,
   type MadeBlock,
   perpetual,
-} from '../fixtures/event-stream.ts'
-import { getJson, nodesOf, send } from '../fixtures/http.ts'
-import { ingestWell, serve, serveFile, storeOf, storeOfBytes } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { getJson, nodesOf, send } from '../fixtures/requests/http.ts'
+import { ingestWell, serve, serveFile, storeOf, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH, recordingPath, skip } from '../fixtures/shared.ts'
-import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores.ts'
+import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const pathOf = (market: string, query = '') => `/api/v2/funding-estimates/${market}/history?${query}`
 const historyOf = (base: string, market: string, query = '') =>

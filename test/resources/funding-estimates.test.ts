@@ -5,13 +5,19 @@ import type { FundingPeriodEvent, MarketEvent, MarketFigures } from '#core/event
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { decodeEvent } from '#core/resources/projections'
 import { readEstimate } from '#core/store/queries/estimates/funding-estimate'
-import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from '../fixtures/event-stream.ts'
-import { send } from '../fixtures/http.ts'
-import { LIVE_MARKET, periodEvent, serveLive, timeOf } from '../fixtures/live-store.ts'
+import {
+  idOf,
+  joinRecords,
+  readRecording,
+  recordsOf,
+  type StreamRecord,
+} from '../fixtures/events/event-stream.ts'
+import { send } from '../fixtures/requests/http.ts'
 import { sampled } from '../fixtures/sampling.ts'
-import { ingestBytes } from '../fixtures/service.ts'
+import { ingestBytes } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
-import { describeOn, openReader, openStore, STORE_KINDS } from '../fixtures/stores.ts'
+import { LIVE_MARKET, periodEvent, serveLive, timeOf } from '../fixtures/stores/live-store.ts'
+import { describeOn, openReader, openStore, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const PATH = '/api/v2/funding-estimates/'
 

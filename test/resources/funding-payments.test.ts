@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fundingPayments } from '#core/resources/funding-payments/description'
-import { checkWithFiles } from '../fixtures/check.ts'
 import {
   type Content,
   fileOf,
@@ -13,20 +12,21 @@ import {
   PARTY,
   payments,
   timeUpdate,
-} from '../fixtures/event-stream.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { getPage, ndjsonRows, nodesOf, type PageAnswer, send } from '../fixtures/http.ts'
-import { importWhole } from '../fixtures/import.ts'
-import { inOrderOfPayments, paymentsOfMonth } from '../fixtures/payments-of-month.ts'
-import { serverOfFile } from '../fixtures/postgres-server.ts'
-import { runWell } from '../fixtures/program.ts'
-import { loadReferenceTables, runSql } from '../fixtures/reference-database.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
-import { segmentPaths } from '../fixtures/segments.ts'
-import { ingestWell, serve, serveFile, storeOf, storeOfBytes } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { inOrderOfPayments, paymentsOfMonth } from '../fixtures/events/payments-of-month.ts'
+import { importWhole } from '../fixtures/imports/import.ts'
+import { loadReferenceTables, runSql } from '../fixtures/imports/reference-database.ts'
+import { segmentPaths } from '../fixtures/imports/segments.ts'
+import { getPage, ndjsonRows, nodesOf, type PageAnswer, send } from '../fixtures/requests/http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { ingestWell, serve, serveFile, storeOf, storeOfBytes } from '../fixtures/services/service.ts'
 import { answersForMonth, casePath, MONTH, referencePath, skip } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, fileWith, STORE_KINDS } from '../fixtures/stores.ts'
-import { verifyFile, verifyStored } from '../fixtures/verify.ts'
+import { checkWithFiles } from '../fixtures/stores/check.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
+import { serverOfFile } from '../fixtures/stores/postgres-server.ts'
+import { ANY_STORE_KIND, describeOn, fileWith, STORE_KINDS } from '../fixtures/stores/stores.ts'
+import { verifyFile, verifyStored } from '../fixtures/stores/verify.ts'
 
 const PATH = '/api/v2/funding-payments'
 

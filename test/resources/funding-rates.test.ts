@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FundingRates } from '../../client/src/index.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { getJson, send } from '../fixtures/http.ts'
+import { scaled } from '../fixtures/events/made-rates.ts'
+import { createRandom } from '../fixtures/random.ts'
+import { getJson, send } from '../fixtures/requests/http.ts'
+import { serve } from '../fixtures/services/service.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -10,11 +13,8 @@ import {
   periodEvent,
   serveLive,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { scaled } from '../fixtures/made-rates.ts'
-import { createRandom } from '../fixtures/random.ts'
-import { serve } from '../fixtures/service.ts'
-import { ANY_STORE_KIND, describeOn, STORE_KINDS } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { ANY_STORE_KIND, describeOn, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR

@@ -14,7 +14,7 @@ import {
   MARKET,
   message,
   perpetual,
-} from '../fixtures/event-stream.ts'
+} from '../fixtures/events/event-stream.ts'
 
 function decode({ kind, body }: Content): { event: MarketEvent | null; leftOut: string[] } {
   const bytes = busEvent({ id: '1-1', kind }, body)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketEvent } from '#core/events/event'
 import type { MarketSummary, PositionFunding } from '../../client/src/index.ts'
-import { getJson } from '../fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from '../fixtures/live-store.ts'
-import { scaled } from '../fixtures/made-rates.ts'
+import { scaled } from '../fixtures/events/made-rates.ts'
 import { createRandom } from '../fixtures/random.ts'
+import { getJson } from '../fixtures/requests/http.ts'
 import { runsOf } from '../fixtures/sampling.ts'
-import { serve } from '../fixtures/service.ts'
-import { describeOn, STORE_KINDS } from '../fixtures/stores.ts'
+import { serve } from '../fixtures/services/service.ts'
+import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from '../fixtures/stores/live-store.ts'
+import { describeOn, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const HOUR = 3_600
 const WINDOWS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }

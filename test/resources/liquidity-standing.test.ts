@@ -20,13 +20,13 @@ import {
   readRecording,
   recordsOf,
   type StreamRecord,
-} from '../fixtures/event-stream.ts'
-import { getJson, send } from '../fixtures/http.ts'
-import { LIVE_MARKET, providedBy, serveLive } from '../fixtures/live-store.ts'
-import { ingestWell, serve, storeOfBytes } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { type Fields, fieldsOf, numberIn, textIn, textsIn } from '../fixtures/events/wire-fields.ts'
+import { getJson, send } from '../fixtures/requests/http.ts'
+import { ingestWell, serve, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH, recordingPath, skip } from '../fixtures/shared.ts'
-import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores.ts'
-import { type Fields, fieldsOf, numberIn, textIn, textsIn } from '../fixtures/wire-fields.ts'
+import { LIVE_MARKET, providedBy, serveLive } from '../fixtures/stores/live-store.ts'
+import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const PATH = '/api/v2/liquidity/standing'
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ANY_STORE_KIND, STORE_KINDS } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 /*
  * Proves that a new resource needs only one description, one table and one projection: the suites of all resources

@@ -7,7 +7,7 @@ import { batchRows, createBatch, type MarketDataSequence, type PositionedMarketD
 import { addMarketData } from '#core/resources/market-data/data-sequence'
 import { latestDataRow, marketDataRow } from '#core/resources/market-data/row'
 import { decodeEvent, projectEvent } from '#core/resources/projections'
-import { busEvent, idOf, MARKET, message } from '../fixtures/event-stream.ts'
+import { busEvent, idOf, MARKET, message } from '../fixtures/events/event-stream.ts'
 
 const PARTY = idOf('b')
 

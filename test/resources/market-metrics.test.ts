@@ -7,8 +7,11 @@ import { nextPayment, pricePremium } from '#core/domain/market-figures'
 import type { InstrumentEvent } from '#core/events/event'
 import { PROMETHEUS_TYPE } from '#service/formats/prometheus-text'
 import { createLyraClient, type MarketSummary, type ProviderStanding } from '../../client/src/index.ts'
-import { idOf } from '../fixtures/event-stream.ts'
-import { metricsOf, send, statusOf } from '../fixtures/http.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { metricsOf, send, statusOf } from '../fixtures/requests/http.ts'
+import { type Series, seriesByName } from '../fixtures/requests/prometheus-text.ts'
+import { serve, storeOf } from '../fixtures/services/service.ts'
+import { MONTH, recorded } from '../fixtures/shared.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -19,11 +22,8 @@ import {
   providedBy,
   serveLive,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { type Series, seriesByName } from '../fixtures/prometheus-text.ts'
-import { serve, storeOf } from '../fixtures/service.ts'
-import { MONTH, recorded } from '../fixtures/shared.ts'
-import { describeOn, STORE_KINDS } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const PATH = '/metrics/markets'
 const ON = { marketMetrics: true }

@@ -9,12 +9,11 @@ import { marketSummaries } from '#core/resources/market-summaries'
 import type { PageQuery } from '#core/store/pages/page'
 import { MarketSummaries } from '#core/store/queries/summaries/market-summaries'
 import { valueLists } from '#core/store/queries-protocol'
-import { idOf } from '../fixtures/event-stream.ts'
-import { getPage, send } from '../fixtures/http.ts'
-import { createLiveStore, periodEvent, perpetualMarket, pointAt, serveLive } from '../fixtures/live-store.ts'
-import { PageModel } from '../fixtures/page-model.ts'
-import { testPages } from '../fixtures/page-suites.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { PageModel } from '../fixtures/models/page-model.ts'
+import { getPage, send } from '../fixtures/requests/http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
+import { testPages } from '../fixtures/resources/page-suites.ts'
 import {
   caseOf,
   finalNode,
@@ -22,8 +21,15 @@ import {
   markets,
   RESOURCE_CASES,
   type ResourceCase,
-} from '../fixtures/resource-cases.ts'
-import { describeOn, STORE_KINDS } from '../fixtures/stores.ts'
+} from '../fixtures/resources/resource-cases.ts'
+import {
+  createLiveStore,
+  periodEvent,
+  perpetualMarket,
+  pointAt,
+  serveLive,
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const SUMMARIES = '/api/v2/market-summaries'
 const ESTIMATES = '/api/v2/funding-estimates/'

@@ -3,8 +3,6 @@ import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { idSet } from '#core/model/filters'
 import { paidLiquidityFeesStats } from '#core/resources/paid-liquidity-fees-stats/description'
-import { checkWithFiles } from '../fixtures/check.ts'
-import { assertSameDump, dumpStore } from '../fixtures/dump-store.ts'
 import {
   content,
   epoch,
@@ -17,21 +15,29 @@ import {
   PARTY,
   readRecording,
   recordsOf,
-} from '../fixtures/event-stream.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { getJson, getPage, ndjsonRows, type Params, query, send } from '../fixtures/http.ts'
-import { importWhole } from '../fixtures/import.ts'
-import { restoreOldStore } from '../fixtures/old-store.ts'
-import { serverOfFile } from '../fixtures/postgres-server.ts'
-import { runWell } from '../fixtures/program.ts'
-import { loadReferenceTables } from '../fixtures/reference-database.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
-import { EPOCHS, PAID_FEES, segmentWithEpochs } from '../fixtures/segment-with-epochs.ts'
-import { segmentPaths, writeSegment } from '../fixtures/segments.ts'
-import { ingestBytes, ingestWell, serve, serveFile, storeOf } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { fieldsOf, numberIn, textIn } from '../fixtures/events/wire-fields.ts'
+import { importWhole } from '../fixtures/imports/import.ts'
+import { loadReferenceTables } from '../fixtures/imports/reference-database.ts'
+import { EPOCHS, PAID_FEES, segmentWithEpochs } from '../fixtures/imports/segment-with-epochs.ts'
+import { segmentPaths, writeSegment } from '../fixtures/imports/segments.ts'
+import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
+import { getJson, getPage, ndjsonRows, type Params, query, send } from '../fixtures/requests/http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { ingestBytes, ingestWell, serve, serveFile, storeOf } from '../fixtures/services/service.ts'
 import { answersForMonth, MONTH, recordingPath, referencePath, skip } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, fileWith, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
-import { fieldsOf, numberIn, textIn } from '../fixtures/wire-fields.ts'
+import { checkWithFiles } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
+import { serverOfFile } from '../fixtures/stores/postgres-server.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  fileWith,
+  STORE_KINDS,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 
 type Fee = { party: string; amount: string; quantumAmount: string }
 type Node = {

@@ -10,13 +10,21 @@ import {
   type PartyFundingAnswer,
 } from '../../client/src/index.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { fileOf, idOf, loss, MARKET, type MadeBlock, PARTY, payments } from '../fixtures/event-stream.ts'
-import { getJson, send } from '../fixtures/http.ts'
-import { paymentsOfMonth } from '../fixtures/payments-of-month.ts'
+import {
+  fileOf,
+  idOf,
+  loss,
+  MARKET,
+  type MadeBlock,
+  PARTY,
+  payments,
+} from '../fixtures/events/event-stream.ts'
+import { paymentsOfMonth } from '../fixtures/events/payments-of-month.ts'
 import { createRandom } from '../fixtures/random.ts'
-import { ingestWell, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/service.ts'
+import { getJson, send } from '../fixtures/requests/http.ts'
+import { ingestWell, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { describeOn, openStore, runSql, STORE_KINDS } from '../fixtures/stores.ts'
+import { describeOn, openStore, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const pathOf = (party: string, query = '') => `/api/v2/party-funding/${party}?${query}`
 const fundingOf = (base: string, party: string, query = '') =>

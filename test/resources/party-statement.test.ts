@@ -21,12 +21,17 @@ import {
   payments,
   perpetual,
   provision,
-} from '../fixtures/event-stream.ts'
-import { getJson, send } from '../fixtures/http.ts'
-import { ingestWell, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import {
+  decimalText,
+  type ModelMarket,
+  type ModelRow,
+  statementModel,
+} from '../fixtures/models/statement-model.ts'
+import { getJson, send } from '../fixtures/requests/http.ts'
+import { ingestWell, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH, recordingPath, skip } from '../fixtures/shared.ts'
-import { decimalText, type ModelMarket, type ModelRow, statementModel } from '../fixtures/statement-model.ts'
-import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores.ts'
+import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const pathOf = (party: string, query = '') => `/api/v2/party-statements/${party}?${query}`
 const statementOf = (base: string, party: string, query = '') =>

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { liquidityProviderHistory } from '#core/resources/liquidity-provider-history/description'
-import { checkWithFiles } from '../fixtures/check.ts'
-import { assertSameDump, dumpStore } from '../fixtures/dump-store.ts'
 import {
   content,
   epoch,
@@ -14,20 +12,28 @@ import {
   type MadeBlock,
   message,
   PARTY,
-} from '../fixtures/event-stream.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { ndjsonRows, type PageAnswer } from '../fixtures/http.ts'
-import { importWhole } from '../fixtures/import.ts'
-import { modelOf } from '../fixtures/page-model.ts'
-import { serverOfFile } from '../fixtures/postgres-server.ts'
-import { runWell } from '../fixtures/program.ts'
-import { loadReferenceTables, runSql } from '../fixtures/reference-database.ts'
-import { caseOf } from '../fixtures/resource-cases.ts'
-import { EPOCHS, MARKET_DATA, PAID_FEES, segmentWithEpochs } from '../fixtures/segment-with-epochs.ts'
-import { segmentPaths, writeSegment } from '../fixtures/segments.ts'
-import { ingestWell, storeOf } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { importWhole } from '../fixtures/imports/import.ts'
+import { loadReferenceTables, runSql } from '../fixtures/imports/reference-database.ts'
+import { EPOCHS, MARKET_DATA, PAID_FEES, segmentWithEpochs } from '../fixtures/imports/segment-with-epochs.ts'
+import { segmentPaths, writeSegment } from '../fixtures/imports/segments.ts'
+import { modelOf } from '../fixtures/models/page-model.ts'
+import { ndjsonRows, type PageAnswer } from '../fixtures/requests/http.ts'
+import { caseOf } from '../fixtures/resources/resource-cases.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { ingestWell, storeOf } from '../fixtures/services/service.ts'
 import { MONTH, referencePath, skip } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, fileWith, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { checkWithFiles } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
+import { serverOfFile } from '../fixtures/stores/postgres-server.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  fileWith,
+  STORE_KINDS,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 
 type Node = PageAnswer['edges'][number]['node']
 

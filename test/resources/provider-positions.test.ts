@@ -5,10 +5,17 @@ import fc from 'fast-check'
 import type { MarketEvent } from '#core/events/event'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { assertProperty } from '../fixtures/assert-property.ts'
-import { checkWithFiles } from '../fixtures/check.ts'
-import { dumpStore } from '../fixtures/dump-store.ts'
-import { partOf, recordsOf } from '../fixtures/event-stream.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
+import { partOf, recordsOf } from '../fixtures/events/event-stream.ts'
+import { isEarlier, positionsAfter } from '../fixtures/models/provider-model.ts'
+import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
+import { runsOf } from '../fixtures/sampling.ts'
+import { inScope } from '../fixtures/scope.ts'
+import { startLyra } from '../fixtures/services/program.ts'
+import { ingestWell } from '../fixtures/services/service.ts'
+import { recorded } from '../fixtures/shared.ts'
+import { checkWithFiles } from '../fixtures/stores/check.ts'
+import { dumpStore } from '../fixtures/stores/dump-store.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -16,15 +23,8 @@ import {
   marketData,
   openLiveStore,
   provision,
-} from '../fixtures/live-store.ts'
-import { restoreOldStore } from '../fixtures/old-store.ts'
-import { startLyra } from '../fixtures/program.ts'
-import { isEarlier, positionsAfter } from '../fixtures/provider-model.ts'
-import { runsOf } from '../fixtures/sampling.ts'
-import { inScope } from '../fixtures/scope.ts'
-import { ingestWell } from '../fixtures/service.ts'
-import { recorded } from '../fixtures/shared.ts'
-import { describeOn, fileWith, openStore, runSql, STORE_KINDS, settle } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, fileWith, openStore, runSql, STORE_KINDS, settle } from '../fixtures/stores/stores.ts'
 
 const PROVIDERS = recorded('four-providers')
 const NO_FIGURES = {

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { MarketEvent } from '#core/events/event'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { createLiveStore, LIVE_MARKET, marketData, provision } from '../fixtures/live-store.ts'
-import { describeOn, STORE_KINDS } from '../fixtures/stores.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
+import { createLiveStore, LIVE_MARKET, marketData, provision } from '../fixtures/stores/live-store.ts'
+import { describeOn, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 /** The market's list, with the party's share. */
 const share = (equityLikeShare: string) => marketData(LIVE_MARKET, { b: equityLikeShare })

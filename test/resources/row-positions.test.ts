@@ -5,9 +5,9 @@ import { defineResource } from '#core/model/resource'
 import type { Positions } from '#core/model/row-positions'
 import { instruments } from '#core/resources/instruments/description'
 import { providerTable } from '#core/resources/liquidity-providers/table'
-import { StreamFollower } from '../fixtures/follow-store.ts'
-import { createLiveStore, LIVE_MARKET, perpetualMarket } from '../fixtures/live-store.ts'
-import { describeOn, STORE_KINDS } from '../fixtures/stores.ts'
+import { StreamFollower } from '../fixtures/stores/follow-store.ts'
+import { createLiveStore, LIVE_MARKET, perpetualMarket } from '../fixtures/stores/live-store.ts'
+import { describeOn, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 /** A resource of providers that also shows the status of a provision. */
 const withStatus = (from?: (positions: Positions) => string, condition?: string) =>

@@ -7,17 +7,23 @@ import { copyStore } from '#core/store/admin/copy-store'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { createLyraClient } from '../../client/src/index.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { assertSound } from '../fixtures/check.ts'
-import { dumpStore } from '../fixtures/dump-store.ts'
-import { getJson, nodesOf, send } from '../fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from '../fixtures/live-store.ts'
+import { countedBy, ofLatestPeriod } from '../fixtures/models/series-model.ts'
 import { createRandom } from '../fixtures/random.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
+import { getJson, nodesOf, send } from '../fixtures/requests/http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
 import { runsOf, scaled, seedsOf } from '../fixtures/sampling.ts'
-import { countedBy, ofLatestPeriod } from '../fixtures/series-model.ts'
-import { pruneBefore, serve, serveFile } from '../fixtures/service.ts'
+import { pruneBefore, serve, serveFile } from '../fixtures/services/service.ts'
 import { MARKET, SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openStore, STORE_KINDS, type StoreKind } from '../fixtures/stores.ts'
+import { assertSound } from '../fixtures/stores/check.ts'
+import { dumpStore } from '../fixtures/stores/dump-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  periodEvent,
+  timeOf,
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, openStore, STORE_KINDS, type StoreKind } from '../fixtures/stores/stores.ts'
 
 const path = (marketId: string, query = '') =>
   `/api/v2/series/funding-period-data-points/${marketId}${query === '' ? '' : `?${query}`}`

@@ -7,11 +7,11 @@ import { figure, formatFigures } from '../../bench/figures.ts'
 import { measureLoad } from '../../bench/load.ts'
 import { coldTargets } from '../../bench/pages.ts'
 import { seriesTargets } from '../../bench/series.ts'
-import { metricsOf, send } from '../fixtures/http.ts'
-import { openServer } from '../fixtures/port.ts'
-import { serve, storeOf } from '../fixtures/service.ts'
+import { metricsOf, send } from '../fixtures/requests/http.ts'
+import { openServer } from '../fixtures/services/port.ts'
+import { serve, storeOf } from '../fixtures/services/service.ts'
 import { MARKET, SAMPLE } from '../fixtures/shared.ts'
-import { sqlite } from '../fixtures/stores.ts'
+import { sqlite } from '../fixtures/stores/stores.ts'
 
 const CHUNKED = [
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { SOURCE_MAIN } from '../fixtures/program.ts'
-import { fileWith, temporaryFolder } from '../fixtures/stores.ts'
+import { SOURCE_MAIN } from '../fixtures/services/program.ts'
+import { fileWith, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** Runs `lyra --version` with a temporary folder and a home of its own; returns what both contain afterwards. */
 function run(temp: string, home: string, more: Record<string, string> = {}) {

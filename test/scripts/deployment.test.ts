@@ -6,9 +6,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { PROGRAM_VERSION } from '#service/version'
 import { everyCommand, nameOf, optionsOf } from '../../scripts/command-options.ts'
 import { ROOT } from '../fixtures/documentation.ts'
-import { lacksPython, PYTHON } from '../fixtures/python.ts'
+import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
 import { skip } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const KUBERNETES = join(ROOT, 'deploy/kubernetes')
 

@@ -7,7 +7,7 @@ import { everyCommand, nameOf, optionsOf } from '../../scripts/command-options.t
 import { manPage } from '../../scripts/man-page.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
 import { skip } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const PAGE = await manPage('1.2.3', '2026-01-31')
 

@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { EXPORT_FORMATS } from '#service/formats/export-bytes'
 import { openApiDocument } from '#service/openapi/openapi'
-import { send } from '../fixtures/http.ts'
-import { startNginx } from '../fixtures/nginx.ts'
-import { openServer } from '../fixtures/port.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { startNginx } from '../fixtures/services/nginx.ts'
+import { openServer } from '../fixtures/services/port.ts'
 
 /** A server that answers every request with its name, and accepts every WebSocket; returns its address. */
 async function standIn(t: TestContext, name: string): Promise<string> {

@@ -4,10 +4,10 @@ import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from '
 import { delimiter, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { send } from '../fixtures/http.ts'
-import { addressOf, ended, startProgram } from '../fixtures/program.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { addressOf, ended, startProgram } from '../fixtures/services/program.ts'
 import { SAMPLE, skip } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')

@@ -16,12 +16,12 @@ import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { PROGRAM_VERSION } from '#service/version'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { send } from '../fixtures/http.ts'
-import { addressOf, ended, startProgram } from '../fixtures/program.ts'
-import { lacksPython } from '../fixtures/python.ts'
+import { send } from '../fixtures/requests/http.ts'
 import { LONG } from '../fixtures/sampling.ts'
+import { addressOf, ended, startProgram } from '../fixtures/services/program.ts'
+import { lacksPython } from '../fixtures/services/python.ts'
 import { NAMED_SAMPLE, skip } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PACKAGES = join(ROOT, 'dist/packages')
@@ -69,7 +69,9 @@ async function upgradesAsUnderSystemd(t: TestContext, store: string): Promise<vo
     { mode: 0o755 },
   )
   try {
-    const older = gunzipSync(readFileSync(join(import.meta.dirname, '../fixtures/store-0.2.0/lyra.db.gz')))
+    const older = gunzipSync(
+      readFileSync(join(import.meta.dirname, '../fixtures/old-stores/store-0.2.0/lyra.db.gz')),
+    )
     writeFileSync(store, older)
     const before = run('preinst', 'upgrade')
     assert.deepEqual([before.status, before.stderr], [0, ''])

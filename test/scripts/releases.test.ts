@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { documentedPages, ROOT } from '../fixtures/documentation.ts'
 import { skip } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 

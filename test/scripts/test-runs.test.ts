@@ -9,8 +9,8 @@ import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { RESOURCES } from '#core/resources/resources'
 import { printedByName } from '../fixtures/assert-property.ts'
-import { ask } from '../fixtures/raw-http.ts'
-import { fileWith } from '../fixtures/stores.ts'
+import { ask } from '../fixtures/requests/raw-http.ts'
+import { fileWith } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

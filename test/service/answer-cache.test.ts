@@ -9,8 +9,11 @@ import type { Reader } from '#core/store/store'
 import { AnswerCache, type CachedAnswer } from '#service/answers/answer-cache'
 import type { AnswerSource } from '#service/questions/question'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { idOf } from '../fixtures/event-stream.ts'
-import { metricsOf, send } from '../fixtures/http.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { metricsOf, send } from '../fixtures/requests/http.ts'
+import { openSocket, readAnswers, requestText } from '../fixtures/requests/raw-http.ts'
+import { pruneBefore, serve, storeOf } from '../fixtures/services/service.ts'
+import { MARKET, recorded, SAMPLE } from '../fixtures/shared.ts'
 import {
   checkpointAt,
   createLiveStore,
@@ -18,11 +21,8 @@ import {
   pointAt,
   serveLive,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { openSocket, readAnswers, requestText } from '../fixtures/raw-http.ts'
-import { pruneBefore, serve, storeOf } from '../fixtures/service.ts'
-import { MARKET, recorded, SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openReader, runSql, SQLITE, STORE_KINDS } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, openReader, runSql, SQLITE, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const TARGETS = [
   '/api/v2/checkpoints?pagination.first=5',

@@ -8,7 +8,6 @@ import type { Reader } from '#core/store/store'
 import { rendererOf } from '#service/answers/renderer'
 import { statusOfService } from '#tools/status/service-status'
 import { statusOfStore } from '#tools/status/status'
-import { coverageOf } from '../fixtures/coverage.ts'
 import {
   checkpoint,
   dataPoint,
@@ -16,12 +15,13 @@ import {
   type MadeBlock,
   marketData,
   provision,
-} from '../fixtures/event-stream.ts'
-import { metricsOf, send, statusOf } from '../fixtures/http.ts'
-import { blocksOf, importBlocks } from '../fixtures/import-blocks.ts'
-import { startLive, stop } from '../fixtures/live.ts'
-import { runWell, startService } from '../fixtures/program.ts'
-import { ingestWell, ingestWhole, serve, serveFile, storeOf } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { blocksOf, importBlocks } from '../fixtures/imports/import-blocks.ts'
+import { coverageOf } from '../fixtures/requests/coverage.ts'
+import { metricsOf, send, statusOf } from '../fixtures/requests/http.ts'
+import { startLive, stop } from '../fixtures/services/live.ts'
+import { runWell, startService } from '../fixtures/services/program.ts'
+import { ingestWell, ingestWhole, serve, serveFile, storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
 import {
   ANY_STORE_KIND,
@@ -30,7 +30,7 @@ import {
   STORE_KINDS,
   sqlite,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 const PATH = '/api/v2/coverage'
 const MARKETS = 2_300

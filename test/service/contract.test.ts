@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { assertGoldenAnswers } from '../fixtures/golden.ts'
+import { assertGoldenAnswers } from '../fixtures/requests/golden.ts'
 import { sampled } from '../fixtures/sampling.ts'
-import { serveFile } from '../fixtures/service.ts'
+import { serveFile } from '../fixtures/services/service.ts'
 import { type GoldenCase, goldenNames, readGolden, recordingPath, skip } from '../fixtures/shared.ts'
-import { STORE_KINDS } from '../fixtures/stores.ts'
+import { STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 /** Recordings with a variant that also contains market and asset events (`-named`): all answers are the same. */
 const NAMED = ['perps-calm', 'perps-long']

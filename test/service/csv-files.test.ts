@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { getJson, getPage, send } from '../fixtures/http.ts'
 import { createRandom } from '../fixtures/random.ts'
-import { serveFile } from '../fixtures/service.ts'
+import { getJson, getPage, send } from '../fixtures/requests/http.ts'
+import { serveFile } from '../fixtures/services/service.ts'
 import { NAMED_SAMPLE, recorded } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn } from '../fixtures/stores/stores.ts'
 
 type Row = Record<string, string | null>
 type Summary = { first: string; last: string; minimum: string; maximum: string }

@@ -16,10 +16,10 @@ import { status } from '@grpc/grpc-js'
 import { trailersOf } from '#service/grpc/grpc-errors'
 import { ApiError } from '#service/http/errors'
 import { SAMPLE_MARKET } from '../../scripts/sample.ts'
-import { grpcClient } from '../fixtures/grpc.ts'
-import { statusOf } from '../fixtures/http.ts'
-import { TRADING_DATA } from '../fixtures/protos.ts'
-import { requestText } from '../fixtures/raw-http.ts'
+import { grpcClient } from '../fixtures/requests/grpc.ts'
+import { statusOf } from '../fixtures/requests/http.ts'
+import { TRADING_DATA } from '../fixtures/requests/protos.ts'
+import { requestText } from '../fixtures/requests/raw-http.ts'
 import {
   callFrames,
   callHeaders,
@@ -31,10 +31,10 @@ import {
   literal,
   OPENING,
   PREFACE,
-} from '../fixtures/raw-http2.ts'
-import { serveBoth, storeOf } from '../fixtures/service.ts'
+} from '../fixtures/requests/raw-http2.ts'
+import { serveBoth, storeOf } from '../fixtures/services/service.ts'
 import { BTC, MONTH, SAMPLE } from '../fixtures/shared.ts'
-import { sqlite } from '../fixtures/stores.ts'
+import { sqlite } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const LIST = `/${TRADING_DATA}/ListCheckpoints`

@@ -10,15 +10,15 @@ import type { Filter } from '#core/model/filters'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { RESOURCES } from '#core/resources/resources'
 import { commit, PROGRAM_VERSION } from '#service/version'
-import { type GrpcAnswer, grpcClient } from '../fixtures/grpc.ts'
-import { getPage, send } from '../fixtures/http.ts'
-import { startNginx } from '../fixtures/nginx.ts'
-import { HEALTH, PROTOS, TRADING_DATA } from '../fixtures/protos.ts'
 import { createRandom } from '../fixtures/random.ts'
+import { type GrpcAnswer, grpcClient } from '../fixtures/requests/grpc.ts'
+import { getPage, send } from '../fixtures/requests/http.ts'
+import { HEALTH, PROTOS, TRADING_DATA } from '../fixtures/requests/protos.ts'
 import { runsOf } from '../fixtures/sampling.ts'
-import { ingestWhole, serveBoth, storeOf } from '../fixtures/service.ts'
+import { startNginx } from '../fixtures/services/nginx.ts'
+import { ingestWhole, serveBoth, storeOf } from '../fixtures/services/service.ts'
 import { SOL as MARKET, NAMED_SAMPLE, SAMPLE, skip } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 /** A recorded call to the reference. False flags are omitted from `pageInfo`. */
@@ -264,7 +264,7 @@ describeOn(ANY_STORE_KIND, 'gRPC', (kind) => {
     if (python === undefined) return skip(t, 'LYRA_PYTHON names no Python with grpcio and grpcio-reflection')
     const store = await storeOf(t, kind, SAMPLE)
     const { grpc } = await serveBoth(t, store)
-    const script = join(import.meta.dirname, '../fixtures/grpc_client.py')
+    const script = join(import.meta.dirname, '../fixtures/programs/grpc_client.py')
     const { stdout } = await promisify(execFile)(python, [script, grpc, MARKET])
     assert.deepEqual(JSON.parse(stdout), {
       services: [TRADING_DATA, HEALTH],

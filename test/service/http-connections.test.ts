@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { getPage } from '../fixtures/http.ts'
-import { storeOfGenerated } from '../fixtures/large-stream.ts'
-import { listen } from '../fixtures/listen.ts'
-import { startService } from '../fixtures/program.ts'
+import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
+import { getPage } from '../fixtures/requests/http.ts'
+import { listen } from '../fixtures/requests/listen.ts'
 import {
   ask,
   exchange,
@@ -12,12 +11,13 @@ import {
   type RawAnswer,
   readAnswers,
   requestText,
-} from '../fixtures/raw-http.ts'
-import { assertRefusal, MALFORMED, NOT_ALLOWED, NOT_FOUND } from '../fixtures/refusals.ts'
+} from '../fixtures/requests/raw-http.ts'
+import { assertRefusal, MALFORMED, NOT_ALLOWED, NOT_FOUND } from '../fixtures/requests/refusals.ts'
 import { LONG, scaled } from '../fixtures/sampling.ts'
-import { serveFile, storeOf } from '../fixtures/service.ts'
+import { startService } from '../fixtures/services/program.ts'
+import { serveFile, storeOf } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, POINTS, SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 /** A generated stream: its pages of points and its export are more than a system buffers for a client that does not read. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { grpcClient } from '../fixtures/grpc.ts'
-import { send } from '../fixtures/http.ts'
-import { TRADING_DATA } from '../fixtures/protos.ts'
-import { ask, exchange, type RawAnswer, requestText } from '../fixtures/raw-http.ts'
+import { grpcClient } from '../fixtures/requests/grpc.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { TRADING_DATA } from '../fixtures/requests/protos.ts'
+import { ask, exchange, type RawAnswer, requestText } from '../fixtures/requests/raw-http.ts'
 import {
   assertRefusal,
   MALFORMED,
@@ -13,10 +13,10 @@ import {
   TOO_LARGE,
   TOO_MANY,
   UNAVAILABLE,
-} from '../fixtures/refusals.ts'
-import { serve, serveBoth, serveFile, storeOf } from '../fixtures/service.ts'
+} from '../fixtures/requests/refusals.ts'
+import { serve, serveBoth, serveFile, storeOf } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, SAMPLE, TIMESTAMP } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, openStore } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND, openStore } from '../fixtures/stores/stores.ts'
 
 /** Requests that are refused: by their request line, and by all their bytes. */
 const REFUSED: [expected: Refusal, lines: Record<string, string>, bytes: Record<string, string>][] = [

@@ -7,12 +7,18 @@ import { StoreUnavailableError } from '#core/store/errors'
 import type { Reader } from '#core/store/store'
 import { newRequestId } from '#service/http/request-id'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { type Answer, metricsOf, send, statusOf } from '../fixtures/http.ts'
-import { ask, type RawAnswer } from '../fixtures/raw-http.ts'
-import { assertRefusal, NOT_ALLOWED, NOT_FOUND, TOO_MANY, UNAVAILABLE } from '../fixtures/refusals.ts'
-import { ingestWhole, serve, storeOf } from '../fixtures/service.ts'
+import { type Answer, metricsOf, send, statusOf } from '../fixtures/requests/http.ts'
+import { ask, type RawAnswer } from '../fixtures/requests/raw-http.ts'
+import {
+  assertRefusal,
+  NOT_ALLOWED,
+  NOT_FOUND,
+  TOO_MANY,
+  UNAVAILABLE,
+} from '../fixtures/requests/refusals.ts'
+import { ingestWhole, serve, storeOf } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, SAMPLE, TIMESTAMP } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, openReader, STORE_KINDS } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND, openReader, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const PAGES = [
   `${CHECKPOINTS}?pagination.first=3`,

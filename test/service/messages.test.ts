@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { methodsOf as describedMethods, TRADING_DATA } from '#service/protos/descriptors'
 import { encodeMessage } from '#service/protos/messages'
-import { methodsOf } from '../fixtures/protos.ts'
+import { methodsOf } from '../fixtures/requests/protos.ts'
 
 /** Texts of all lengths about which the size of a message takes one byte more, some of them not in ASCII. */
 const text = fc.oneof(

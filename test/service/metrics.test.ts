@@ -7,11 +7,11 @@ import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { RESOURCES } from '#core/resources/resources'
 import { CONNECTION_FAULTS } from '#service/live/receive/connection-faults'
 import { createMetrics } from '#service/metrics'
-import { metricsOf, send } from '../fixtures/http.ts'
-import { createLiveStore } from '../fixtures/live-store.ts'
-import { serve, storeOf } from '../fixtures/service.ts'
+import { metricsOf, send } from '../fixtures/requests/http.ts'
+import { serve, storeOf } from '../fixtures/services/service.ts'
 import { NAMED_SAMPLE } from '../fixtures/shared.ts'
-import { runSql, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { createLiveStore } from '../fixtures/stores/live-store.ts'
+import { runSql, STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const MONITOR_PAGE = readFileSync(join(import.meta.dirname, '../../docs/monitor.md'), 'utf8')
 

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
 import { NODE_SCHEMAS } from '#service/questions/node-schemas'
-import { closed } from '../fixtures/closed.ts'
-import { RESOURCE_ROWS } from '../fixtures/resource-rows.ts'
+import { closed } from '../fixtures/requests/closed.ts'
+import { RESOURCE_ROWS } from '../fixtures/resources/resource-rows.ts'
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: false })
 

@@ -10,10 +10,10 @@ import { createQueue } from '#service/http/clients/queue'
 import { createMetrics } from '#service/metrics'
 import type { Question, RenderedBody } from '#service/questions/question'
 import { Account } from '#service/quotas'
-import { methodsOf, TRADING_DATA } from '../fixtures/protos.ts'
-import { serveBoth, storeOf } from '../fixtures/service.ts'
+import { methodsOf, TRADING_DATA } from '../fixtures/requests/protos.ts'
+import { serveBoth, storeOf } from '../fixtures/services/service.ts'
 import { MARKET, SAMPLE } from '../fixtures/shared.ts'
-import { openReader, sqlite } from '../fixtures/stores.ts'
+import { openReader, sqlite } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const BYTES = 100_000

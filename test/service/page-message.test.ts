@@ -6,9 +6,9 @@ import { methodsOf, TRADING_DATA } from '#service/protos/descriptors'
 import { encodeMessage } from '#service/protos/messages'
 import type { CheckedPage } from '#service/questions/page-request'
 import { questionAt } from '#service/questions/question-at'
-import { createLiveStore } from '../fixtures/live-store.ts'
-import { RESOURCE_CASES, selectionsOf } from '../fixtures/resource-cases.ts'
-import { describeOn, openReader, STORE_KINDS } from '../fixtures/stores.ts'
+import { RESOURCE_CASES, selectionsOf } from '../fixtures/resources/resource-cases.ts'
+import { createLiveStore } from '../fixtures/stores/live-store.ts'
+import { describeOn, openReader, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const BLOCKS = 12
 const EVENTS_OF_BLOCK = 60

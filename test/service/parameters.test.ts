@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PARAMETER_TYPES } from '#service/questions/parameter-types'
-import { getPage } from '../fixtures/http.ts'
-import { ask } from '../fixtures/raw-http.ts'
-import { assertRefusal, type Refusal } from '../fixtures/refusals.ts'
-import { serveFile } from '../fixtures/service.ts'
+import { getPage } from '../fixtures/requests/http.ts'
+import { ask } from '../fixtures/requests/raw-http.ts'
+import { assertRefusal, type Refusal } from '../fixtures/requests/refusals.ts'
+import { serveFile } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS, SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND } from '../fixtures/stores/stores.ts'
 
 const POINTS_OF = '/api/v2/funding-periods/data-points/'
 const OF_MARKET = `${PROVIDERS}?marketId=${MARKET}`

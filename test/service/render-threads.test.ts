@@ -16,12 +16,12 @@ import { ThreadCalls } from '#service/answers/thread-calls'
 import type { BodyForm, RenderedBody, Workload } from '#service/questions/question'
 import { questionAt } from '#service/questions/question-at'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { send } from '../fixtures/http.ts'
-import { storeOfGenerated } from '../fixtures/large-stream.ts'
-import { openSocket, readAnswers, requestText } from '../fixtures/raw-http.ts'
-import { keptLog, SILENT, serve, storeOf } from '../fixtures/service.ts'
+import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { openSocket, readAnswers, requestText } from '../fixtures/requests/raw-http.ts'
+import { keptLog, SILENT, serve, storeOf } from '../fixtures/services/service.ts'
 import { MARKET, SAMPLE } from '../fixtures/shared.ts'
-import { openReader, SQLITE } from '../fixtures/stores.ts'
+import { openReader, SQLITE } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 /** Points for pages that are read in pieces. */
@@ -310,7 +310,7 @@ test('A failed thread is reported, and started again', async () => {
 })
 
 test('A thread that goes on with a request when it is to end is ended after 5 s', async () => {
-  const module = new URL('../fixtures/endless-thread.ts', import.meta.url)
+  const module = new URL('../fixtures/programs/endless-thread.ts', import.meta.url)
   const thread = new ThreadCalls<null, null>({ module, task: null, logger: SILENT, what: 'a thread' })
   await until(() => thread.isRunning, 'the thread runs')
   const answer = assert.rejects(thread.ask(null), StoreUnavailableError)
@@ -320,7 +320,7 @@ test('A thread that goes on with a request when it is to end is ended after 5 s'
 })
 
 test('A thread answers what it was asked before it closes what it reads', async () => {
-  const module = new URL('../fixtures/slow-thread.ts', import.meta.url)
+  const module = new URL('../fixtures/programs/slow-thread.ts', import.meta.url)
   const thread = new ThreadCalls<null, string>({ module, task: null, logger: SILENT, what: 'a thread' })
   const answers = [thread.ask(null), thread.ask(null)]
   await thread.close()

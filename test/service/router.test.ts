@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { RESOURCES } from '#core/resources/resources'
 import { ApiError } from '#service/http/errors'
 import { createRouter, type Route } from '#service/http/router'
-import { NOT_FOUND } from '../fixtures/refusals.ts'
+import { NOT_FOUND } from '../fixtures/requests/refusals.ts'
 
 const MARKET = 'a9'.repeat(32)
 

@@ -5,11 +5,11 @@ import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { ROOT } from '../fixtures/documentation.ts'
-import { freePort, openServer } from '../fixtures/port.ts'
-import { addressOf, end, type RunningProgram, startLyra, startProgram } from '../fixtures/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/python.ts'
+import { freePort, openServer } from '../fixtures/services/port.ts'
+import { addressOf, end, type RunningProgram, startLyra, startProgram } from '../fixtures/services/program.ts'
+import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
 import { skip } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /**
  * A service manager: prints each message that it receives, and whether all of the ports named accepted a connection at that moment.

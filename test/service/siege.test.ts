@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { siege } from '../fixtures/siege.ts'
-import { ANY_STORE_KIND, temporaryFolder } from '../fixtures/stores.ts'
+import { siege } from '../fixtures/siege/siege.ts'
+import { ANY_STORE_KIND, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 // The full siege is `npm run siege`, on PostgreSQL with `--postgres`.
 for (const kind of ANY_STORE_KIND) {

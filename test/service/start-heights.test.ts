@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { CoverageBody } from '#service/questions/coverage-body'
-import { checkWithFiles } from '../fixtures/check.ts'
-import { assertSameDump, dumpStore, type StoreDump } from '../fixtures/dump-store.ts'
 import {
   asset,
   type Content,
@@ -13,13 +11,22 @@ import {
   type MadeBlock,
   perpetual,
   provision,
-} from '../fixtures/event-stream.ts'
-import { getJson } from '../fixtures/http.ts'
-import { listen } from '../fixtures/listen.ts'
-import { restoreOldStore, unknownTo } from '../fixtures/old-store.ts'
-import { addressOf, runWell, startLyra } from '../fixtures/program.ts'
-import { ingestWell, ingestWhole, serve } from '../fixtures/service.ts'
-import { describeOn, fileWith, openStore, runSql, STORE_KINDS, type StoreKind } from '../fixtures/stores.ts'
+} from '../fixtures/events/event-stream.ts'
+import { restoreOldStore, unknownTo } from '../fixtures/old-stores/old-store.ts'
+import { getJson } from '../fixtures/requests/http.ts'
+import { listen } from '../fixtures/requests/listen.ts'
+import { addressOf, runWell, startLyra } from '../fixtures/services/program.ts'
+import { ingestWell, ingestWhole, serve } from '../fixtures/services/service.ts'
+import { checkWithFiles } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
+import {
+  describeOn,
+  fileWith,
+  openStore,
+  runSql,
+  STORE_KINDS,
+  type StoreKind,
+} from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 /** Eight blocks with rows of other resources in each, and instruments that change over time. */

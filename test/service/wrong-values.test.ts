@@ -11,11 +11,11 @@ import { PARAMETER_TYPES } from '#service/questions/parameter-types'
 import { byName, type Parameter, pathParameterOf } from '#service/questions/parameters'
 import { QUESTIONS } from '#service/questions/questions'
 import { streamParametersOf } from '#service/streams/stream-route-request'
-import { type Params, query, statusOf } from '../fixtures/http.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
-import { serveFile } from '../fixtures/service.ts'
+import { type Params, query, statusOf } from '../fixtures/requests/http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
+import { serveFile } from '../fixtures/services/service.ts'
 import { HEIGHT, MARKET, SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn } from '../fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn } from '../fixtures/stores/stores.ts'
 
 /** How a request is refused: the code of its detail and how the detail begins; without one, how the message does. */
 type Fault = { detail?: number; says: string }

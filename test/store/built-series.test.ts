@@ -8,14 +8,20 @@ import { pruneStore } from '#core/store/pruning/prune-store'
 import { readBuiltSeries } from '#core/store/queries/series/built-series'
 import type { Mutation } from '#core/store/queries-protocol'
 import type { Upkeep } from '#core/store/store'
-import { assertSound } from '../fixtures/check.ts'
-import { dumpStore } from '../fixtures/dump-store.ts'
-import { idOf } from '../fixtures/event-stream.ts'
-import { getJson } from '../fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, type LiveStore, periodEvent, timeOf } from '../fixtures/live-store.ts'
-import { pruneBefore, serve, storeOf } from '../fixtures/service.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { getJson } from '../fixtures/requests/http.ts'
+import { pruneBefore, serve, storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openStore, readFrom, STORE_KINDS } from '../fixtures/stores.ts'
+import { assertSound } from '../fixtures/stores/check.ts'
+import { dumpStore } from '../fixtures/stores/dump-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  type LiveStore,
+  periodEvent,
+  timeOf,
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, openStore, readFrom, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 /*
  * When series are built: whichever buckets are built or stale, answers are those that follow from the points

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeCluster } from '#core/store/inspection'
-import { metricsOf, send } from '../fixtures/http.ts'
-import { runLyra, runWell } from '../fixtures/program.ts'
-import { serve, serveFile, storeOf } from '../fixtures/service.ts'
+import { metricsOf, send } from '../fixtures/requests/http.ts'
+import { runLyra, runWell } from '../fixtures/services/program.ts'
+import { serve, serveFile, storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { runSql, STORE_KINDS } from '../fixtures/stores.ts'
+import { runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 test('only operators see the address of a worker that is down', () => {

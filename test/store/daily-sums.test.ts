@@ -9,14 +9,22 @@ import { readFundingLeaders } from '#core/store/queries/payments/funding-leaders
 import { readPartyFunding } from '#core/store/queries/payments/party-funding'
 import { versionOfTable } from '#core/store/schema-version'
 import type { FundingLeadersAnswer, PartyFundingAnswer } from '../../client/src/index.ts'
-import { assertSound, checkWithFiles } from '../fixtures/check.ts'
-import { dumpStore } from '../fixtures/dump-store.ts'
-import { fileOf, idOf, loss, MARKET, type MadeBlock, PARTY, payments } from '../fixtures/event-stream.ts'
-import { getJson } from '../fixtures/http.ts'
-import { schemaOf, takeBack } from '../fixtures/old-store.ts'
+import {
+  fileOf,
+  idOf,
+  loss,
+  MARKET,
+  type MadeBlock,
+  PARTY,
+  payments,
+} from '../fixtures/events/event-stream.ts'
+import { schemaOf, takeBack } from '../fixtures/old-stores/old-store.ts'
 import { createRandom } from '../fixtures/random.ts'
+import { getJson } from '../fixtures/requests/http.ts'
 import { runsOf } from '../fixtures/sampling.ts'
-import { ingestWell, pruneBefore, SILENT, serve, storeOfBytes } from '../fixtures/service.ts'
+import { ingestWell, pruneBefore, SILENT, serve, storeOfBytes } from '../fixtures/services/service.ts'
+import { assertSound, checkWithFiles } from '../fixtures/stores/check.ts'
+import { dumpStore } from '../fixtures/stores/dump-store.ts'
 import {
   describeOn,
   fileWith,
@@ -25,7 +33,7 @@ import {
   runSql,
   STORE_KINDS,
   sqlite,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 /*
  * Which days have sums, and that they are those of the payments, is shown by test/store/store-model.test.ts after any commands. Here

@@ -17,14 +17,14 @@ import { readSeries } from '#core/store/queries/series/series'
 import { readUnseenRows } from '#core/store/queries/unseen/unseen-rows'
 import { TABLES } from '#core/store/schema/tables'
 import { generateRecords } from '#tools/generate/generate'
-import { assertSound } from '../fixtures/check.ts'
-import { assertEqualStores, digestStore } from '../fixtures/digest-store.ts'
 import { documentedPages } from '../fixtures/documentation.ts'
-import { readRecording } from '../fixtures/event-stream.ts'
-import { blocksOf, importBlocks } from '../fixtures/import-blocks.ts'
-import { startLyra } from '../fixtures/program.ts'
-import { ingestWhole, pruneBefore, storeOf } from '../fixtures/service.ts'
+import { readRecording } from '../fixtures/events/event-stream.ts'
+import { blocksOf, importBlocks } from '../fixtures/imports/import-blocks.ts'
+import { startLyra } from '../fixtures/services/program.ts'
+import { ingestWhole, pruneBefore, storeOf } from '../fixtures/services/service.ts'
 import { HEIGHT, MARKET, recorded, SAMPLE, TIMESTAMP } from '../fixtures/shared.ts'
+import { assertSound } from '../fixtures/stores/check.ts'
+import { assertEqualStores, digestStore } from '../fixtures/stores/digest-store.ts'
 import {
   openReader,
   openStore,
@@ -33,7 +33,7 @@ import {
   type StoreKind,
   sqlite,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 /*
  * Tests the statements of docs/scale.md about large stores. Stores distributed over a Citus cluster are tested on

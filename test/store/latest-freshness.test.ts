@@ -5,9 +5,15 @@ import { describe, test } from 'node:test'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import type { Freshness, PageQuery } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import { send } from '../fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, type LiveStore, pointAt, serveLive } from '../fixtures/live-store.ts'
-import { openReader, runSql, SQLITE } from '../fixtures/stores.ts'
+import { send } from '../fixtures/requests/http.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  type LiveStore,
+  pointAt,
+  serveLive,
+} from '../fixtures/stores/live-store.ts'
+import { openReader, runSql, SQLITE } from '../fixtures/stores/stores.ts'
 
 const EDIT = "update funding_period_data_points set price = '7'"
 

@@ -7,12 +7,12 @@ import { PREFIX_BYTES } from '#service/protos/prefix'
 import { parameterReader } from '#service/questions/parameters'
 import { questionAt } from '#service/questions/question-at'
 import { checkStore } from '#tools/check/check-store'
-import { fileOf, markedBlocks } from '../fixtures/event-stream.ts'
-import { send } from '../fixtures/http.ts'
-import { methodsOf, TRADING_DATA } from '../fixtures/protos.ts'
-import { runMeasured } from '../fixtures/run-measured.ts'
+import { fileOf, markedBlocks } from '../fixtures/events/event-stream.ts'
+import { send } from '../fixtures/requests/http.ts'
+import { methodsOf, TRADING_DATA } from '../fixtures/requests/protos.ts'
 import { inTurns } from '../fixtures/sampling.ts'
-import { keptLog, serve, storeOf, storeOfBytes } from '../fixtures/service.ts'
+import { runMeasured } from '../fixtures/services/run-measured.ts'
+import { keptLog, serve, storeOf, storeOfBytes } from '../fixtures/services/service.ts'
 import { recorded, SAMPLE } from '../fixtures/shared.ts'
 import {
   describeOn,
@@ -22,7 +22,7 @@ import {
   SQLITE,
   STORE_KINDS,
   type StoreKind,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 const MAX_MEMORY_BYTES = 250_000_000
 

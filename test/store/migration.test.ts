@@ -5,22 +5,22 @@ import { describe, test } from 'node:test'
 import { MAKE_UNPUBLISHED } from '#core/store/postgres/cluster/cluster'
 import { readStoreHead } from '#core/store/queries/coverage'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { assertSound } from '../fixtures/check.ts'
-import { assertSameDump, dumpStore } from '../fixtures/dump-store.ts'
-import { fileOf, message, partOf, perpetual, readRecording } from '../fixtures/event-stream.ts'
-import { blocksOf, importBlocks } from '../fixtures/import-blocks.ts'
+import { fileOf, message, partOf, perpetual, readRecording } from '../fixtures/events/event-stream.ts'
+import { mountSmallDisk } from '../fixtures/faults/small-disk.ts'
+import { blocksOf, importBlocks } from '../fixtures/imports/import-blocks.ts'
 import {
   distributeOldTables,
   dropViews,
   restoreOldStore,
   takeBack,
   unknownTo,
-} from '../fixtures/old-store.ts'
-import { assertFails, runLyra, runWell, startLyra } from '../fixtures/program.ts'
-import { readSchema } from '../fixtures/read-schema.ts'
-import { ingestWell, storeOf, storeOfBytes } from '../fixtures/service.ts'
+} from '../fixtures/old-stores/old-store.ts'
+import { assertFails, runLyra, runWell, startLyra } from '../fixtures/services/program.ts'
+import { ingestWell, storeOf, storeOfBytes } from '../fixtures/services/service.ts'
 import { SAMPLE, skip } from '../fixtures/shared.ts'
-import { mountSmallDisk } from '../fixtures/small-disk.ts'
+import { assertSound } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
+import { readSchema } from '../fixtures/stores/read-schema.ts'
 import {
   openStore,
   readFrom,
@@ -29,7 +29,7 @@ import {
   STORE_KINDS,
   type StoreKind,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 const MARKET = '0'.repeat(64)
 

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { type CoverageEnds, extended, spanOf, startsAt } from '#core/domain/coverage'
 import { GapList } from '#core/domain/gap-list'
 import { createLyraClient, missingIn } from '../../client/src/index.ts'
-import { dataPoint, fileOf } from '../fixtures/event-stream.ts'
-import { ingestWell, serve } from '../fixtures/service.ts'
-import { describeOn, STORE_KINDS } from '../fixtures/stores.ts'
+import { dataPoint, fileOf } from '../fixtures/events/event-stream.ts'
+import { ingestWell, serve } from '../fixtures/services/service.ts'
+import { describeOn, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const timeAt = (height: number | bigint) => BigInt(height) * 10n
 

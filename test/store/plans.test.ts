@@ -33,10 +33,10 @@ import type { Statement, StatementOnce } from '#core/store/queries-protocol'
 import { TABLES } from '#core/store/schema/tables'
 import { edgesStatement, existsStatement } from '#core/store/sqlite/page-statements'
 import { generateRecords } from '#tools/generate/generate'
-import { idOf } from '../fixtures/event-stream.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
 import { scaled } from '../fixtures/sampling.ts'
-import { FILE, ingestWhole } from '../fixtures/service.ts'
-import { openStore, SQLITE, STORE_KINDS, type StoreKind, temporaryFolder } from '../fixtures/stores.ts'
+import { FILE, ingestWhole } from '../fixtures/services/service.ts'
+import { openStore, SQLITE, STORE_KINDS, type StoreKind, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const LIMIT = 100
 

@@ -16,9 +16,11 @@ import { readStore } from '#core/store/read-store'
 import { TABLES } from '#core/store/schema/tables'
 import { generateRecords } from '#tools/generate/generate'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { dial } from '../fixtures/core.ts'
-import { assertEqualStores, digestStore } from '../fixtures/digest-store.ts'
-import { metricsOf, statusOf } from '../fixtures/http.ts'
+import { mountSmallDisk } from '../fixtures/faults/small-disk.ts'
+import { createRandom } from '../fixtures/random.ts'
+import { metricsOf, statusOf } from '../fixtures/requests/http.ts'
+import { runsOf, scaled } from '../fixtures/sampling.ts'
+import { dial } from '../fixtures/services/core.ts'
 import {
   blocksOf,
   liveArgs,
@@ -28,9 +30,8 @@ import {
   stop,
   untilHeight,
   untilReady,
-} from '../fixtures/live.ts'
-import { openServer } from '../fixtures/port.ts'
-import { type PostgresServer, startPostgresServer, withOwnServer } from '../fixtures/postgres-server.ts'
+} from '../fixtures/services/live.ts'
+import { openServer } from '../fixtures/services/port.ts'
 import {
   assertFails,
   end,
@@ -39,13 +40,16 @@ import {
   runLyra,
   startLyra,
   startService,
-} from '../fixtures/program.ts'
-import { createRandom } from '../fixtures/random.ts'
-import { runsOf, scaled } from '../fixtures/sampling.ts'
-import { FILE, ingestWhole } from '../fixtures/service.ts'
+} from '../fixtures/services/program.ts'
+import { FILE, ingestWhole } from '../fixtures/services/service.ts'
 import { MARKET, SAMPLE, skip } from '../fixtures/shared.ts'
-import { mountSmallDisk } from '../fixtures/small-disk.ts'
-import { openReader, openStore, temporaryFolder } from '../fixtures/stores.ts'
+import { assertEqualStores, digestStore } from '../fixtures/stores/digest-store.ts'
+import {
+  type PostgresServer,
+  startPostgresServer,
+  withOwnServer,
+} from '../fixtures/stores/postgres-server.ts'
+import { openReader, openStore, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const MB = 1024 * 1024

@@ -5,7 +5,11 @@ import { connect } from '#core/store/postgres/connection/connection'
 import { AnswerTooLongError } from '#core/store/postgres/connection/prepared-read'
 import { queryRows } from '#core/store/postgres/connection/query-rows'
 import { isConnectionCut } from '#core/store/postgres/errors'
-import { type PostgresServer, startPostgresServer, withOwnServer } from '../fixtures/postgres-server.ts'
+import {
+  type PostgresServer,
+  startPostgresServer,
+  withOwnServer,
+} from '../fixtures/stores/postgres-server.ts'
 
 const VALUES = `
   select $1::bigint, $2::text, cast($3 as smallint), $2 is null as is_null, ''::text, $1::bigint / $3::bigint

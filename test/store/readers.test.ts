@@ -5,13 +5,20 @@ import { test } from 'node:test'
 import { readStoreHead } from '#core/store/queries/coverage'
 import { walBytes } from '#core/store/sqlite/wal-check'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { send, statusOf } from '../fixtures/http.ts'
-import { createLiveStore, pointAt } from '../fixtures/live-store.ts'
-import { restoreOldStore } from '../fixtures/old-store.ts'
-import { assertFails, end, runWell, startService } from '../fixtures/program.ts'
-import { ingestWhole, storeOf } from '../fixtures/service.ts'
+import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
+import { send, statusOf } from '../fixtures/requests/http.ts'
+import { assertFails, end, runWell, startService } from '../fixtures/services/program.ts'
+import { ingestWhole, storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, openStore, runSql, SQLITE, STORE_KINDS } from '../fixtures/stores.ts'
+import { createLiveStore, pointAt } from '../fixtures/stores/live-store.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  openStore,
+  runSql,
+  SQLITE,
+  STORE_KINDS,
+} from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=1'

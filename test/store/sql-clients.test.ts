@@ -4,11 +4,18 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { VIEWS } from '#core/store/views/views'
 import { documentedPages } from '../fixtures/documentation.ts'
-import { ended, runWell, startProgram } from '../fixtures/program.ts'
-import { storeOf } from '../fixtures/service.ts'
+import { ended, runWell, startProgram } from '../fixtures/services/program.ts'
+import { storeOf } from '../fixtures/services/service.ts'
 import { MONTH, skip } from '../fixtures/shared.ts'
-import { describeOn, fileWith, runSql, STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores.ts'
-import { queryStore } from '../fixtures/view-rows.ts'
+import {
+  describeOn,
+  fileWith,
+  runSql,
+  STORE_KINDS,
+  sqlite,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
+import { queryStore } from '../fixtures/stores/view-rows.ts'
 
 const NAMES = VIEWS.map(({ name }) => name)
 

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { StoreAwayError, StoreLockedError } from '#core/store/errors'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfStore } from '#tools/status/status'
-import { dial } from '../fixtures/core.ts'
-import { assertEqualStores } from '../fixtures/digest-store.ts'
-import { fileOf, frame, markedBlocks } from '../fixtures/event-stream.ts'
-import { follow } from '../fixtures/follow-logs.ts'
-import { metricsOf } from '../fixtures/http.ts'
+import { fileOf, frame, markedBlocks } from '../fixtures/events/event-stream.ts'
+import { follow } from '../fixtures/logs/follow-logs.ts'
+import { writeBlocks } from '../fixtures/logs/written-log.ts'
+import { metricsOf } from '../fixtures/requests/http.ts'
+import { dial } from '../fixtures/services/core.ts'
 import {
   blocksOf,
   kill,
@@ -20,13 +20,13 @@ import {
   untilHeight,
   untilNotReady,
   untilReady,
-} from '../fixtures/live.ts'
-import { runWell } from '../fixtures/program.ts'
-import { storeOf } from '../fixtures/service.ts'
+} from '../fixtures/services/live.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { storeOf } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openStore, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
+import { describeOn, openStore, STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
-import { writeBlocks } from '../fixtures/written-log.ts'
 
 const blocks = await blocksOf(SAMPLE)
 

@@ -7,7 +7,7 @@ import { pageScans } from '#core/store/pages/scan'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/pages/page-statements'
 import type { Statement } from '#core/store/queries-protocol'
 import { edgesStatement } from '#core/store/sqlite/page-statements'
-import { RESOURCE_ROWS } from '../fixtures/resource-rows.ts'
+import { RESOURCE_ROWS } from '../fixtures/resources/resource-rows.ts'
 
 /*
  * The SQL of one page of each resource on each engine is in test/store/statements for review: 100 rows after a

@@ -25,11 +25,14 @@ import { checkpoints } from '#core/resources/checkpoints/description'
 import { StoreError, StoreUnavailableError } from '#core/store/errors'
 import { TABLES } from '#core/store/schema/tables'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { assertSameDump, dumpStore, type StoreDump } from '../fixtures/dump-store.ts'
-import { fileOf, joinRecords, markedBlocks, recordsOf } from '../fixtures/event-stream.ts'
-import { send, statusOf } from '../fixtures/http.ts'
-import { writeLargeStream } from '../fixtures/large-stream.ts'
-import { asNobody } from '../fixtures/nobody.ts'
+import { fileOf, joinRecords, markedBlocks, recordsOf } from '../fixtures/events/event-stream.ts'
+import { writeLargeStream } from '../fixtures/events/large-stream.ts'
+import { mountSmallDisk } from '../fixtures/faults/small-disk.ts'
+import { removeAfterLook } from '../fixtures/faults/vanishing-file.ts'
+import { send, statusOf } from '../fixtures/requests/http.ts'
+import { sampled, scaled } from '../fixtures/sampling.ts'
+import { inScope } from '../fixtures/scope.ts'
+import { asNobody } from '../fixtures/services/nobody.ts'
 import {
   assertFails,
   end,
@@ -41,13 +44,17 @@ import {
   startLyra,
   startProgram,
   startService,
-} from '../fixtures/program.ts'
-import { sampled, scaled } from '../fixtures/sampling.ts'
-import { inScope } from '../fixtures/scope.ts'
-import { ingestWhole, keptLog, serve } from '../fixtures/service.ts'
-import { mountSmallDisk } from '../fixtures/small-disk.ts'
-import { heightIn, openReader, openStore, STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores.ts'
-import { removeAfterLook } from '../fixtures/vanishing-file.ts'
+} from '../fixtures/services/program.ts'
+import { ingestWhole, keptLog, serve } from '../fixtures/services/service.ts'
+import { assertSameDump, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
+import {
+  heightIn,
+  openReader,
+  openStore,
+  STORE_KINDS,
+  sqlite,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 
 /** For SQLite only. */
 const options = { skip: !STORE_KINDS.some(({ name }) => name === 'sqlite') }
@@ -124,7 +131,7 @@ function replaceByAltered(store: string, sql: string): void {
 
 /** Keeps a store locked by another program until the function returned is called. */
 async function holdLocked(test: TestContext, store: string, sql: string): Promise<() => Promise<unknown>> {
-  const script = join(import.meta.dirname, '../fixtures/hold-lock.ts')
+  const script = join(import.meta.dirname, '../fixtures/programs/hold-lock.ts')
   const program = startProgram(test, process.execPath, [script, store, sql])
   await program.printed('locked')
   return () => {

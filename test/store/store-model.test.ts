@@ -10,11 +10,7 @@ import { pruneStore } from '#core/store/pruning/prune-store'
 import { readCoverage } from '#core/store/queries/coverage'
 import type { Writer } from '#core/store/store'
 import { assertProperty } from '../fixtures/assert-property.ts'
-import { assertSound, checkWithFiles, problemsOf } from '../fixtures/check.ts'
-import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../fixtures/dump-store.ts'
-import { fileOf, joinRecords, type MadeBlock, recordsOf } from '../fixtures/event-stream.ts'
-import { blocksOf, importBlocks } from '../fixtures/import-blocks.ts'
-import { startLyra } from '../fixtures/program.ts'
+import { fileOf, joinRecords, type MadeBlock, recordsOf } from '../fixtures/events/event-stream.ts'
 import {
   contentsOf,
   FIRST,
@@ -25,12 +21,16 @@ import {
   streamOf,
   timeOf,
   withoutAnEvent,
-} from '../fixtures/random-streams.ts'
+} from '../fixtures/events/random-streams.ts'
+import { blocksOf, importBlocks } from '../fixtures/imports/import-blocks.ts'
+import { StreamModel, withoutGapTimes } from '../fixtures/models/stream-model.ts'
 import { runsOf } from '../fixtures/sampling.ts'
 import { inScope } from '../fixtures/scope.ts'
-import { ingestWell, SILENT } from '../fixtures/service.ts'
-import { fileWith, openStore, readFrom, STORE_KINDS, type StoreKind } from '../fixtures/stores.ts'
-import { StreamModel, withoutGapTimes } from '../fixtures/stream-model.ts'
+import { startLyra } from '../fixtures/services/program.ts'
+import { ingestWell, SILENT } from '../fixtures/services/service.ts'
+import { assertSound, checkWithFiles, problemsOf } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
+import { fileWith, openStore, readFrom, STORE_KINDS, type StoreKind } from '../fixtures/stores/stores.ts'
 
 /*
  * After any commands, a store has the content that the rules give (StreamModel): sequences of commands in any order on a stream

@@ -12,10 +12,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runLyra } from '../fixtures/program.ts'
-import { ingestWhole } from '../fixtures/service.ts'
+import { runLyra } from '../fixtures/services/program.ts'
+import { ingestWhole } from '../fixtures/services/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from '../fixtures/shared.ts'
-import { openStore, temporaryFolder } from '../fixtures/stores.ts'
+import { openStore, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** The user of a service, whoever that is on this machine. */
 const SERVICE = 65_534

@@ -9,8 +9,8 @@ import { POSTGRES_SCHEMA } from '#core/store/postgres/schema'
 import { TABLES, type Table, tableOf } from '#core/store/schema/tables'
 import { versionOfTable } from '#core/store/schema-version'
 import { SQLITE_SCHEMA } from '#core/store/sqlite/schema'
-import { type FoundTable, readSchema } from '../fixtures/read-schema.ts'
-import { openStore, STORE_KINDS } from '../fixtures/stores.ts'
+import { type FoundTable, readSchema } from '../fixtures/stores/read-schema.ts'
+import { openStore, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 /**
  * Tables that contain no network data and are not copied: the last changes, the identity of the file, the schema,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkStore } from '#tools/check/check-store'
-import { assertSound } from '../fixtures/check.ts'
-import { ingestWhole } from '../fixtures/service.ts'
+import { ingestWhole } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openStore, runSql, STORE_KINDS } from '../fixtures/stores.ts'
+import { assertSound } from '../fixtures/stores/check.ts'
+import { describeOn, openStore, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const buckets = async (store: string) =>
   Number((await checkStore(openStore(store))).rows.funding_period_series)

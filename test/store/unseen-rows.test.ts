@@ -10,7 +10,9 @@ import type { Pass } from '#core/store/queries/unseen/points-pass'
 import { MAX_READ_ROWS, type PositionedRow } from '#core/store/queries/unseen/positioned-rows'
 import { readUnseenRows } from '#core/store/queries/unseen/unseen-rows'
 import type { Reader } from '#core/store/store'
-import { idOf } from '../fixtures/event-stream.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { createRandom } from '../fixtures/random.ts'
+import { scaled } from '../fixtures/sampling.ts'
 import {
   checkpointAt,
   createLiveStore,
@@ -19,10 +21,8 @@ import {
   pointAt,
   providedBy,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { createRandom } from '../fixtures/random.ts'
-import { scaled } from '../fixtures/sampling.ts'
-import { ANY_STORE_KIND, describeOn, openReader, STORE_KINDS } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { ANY_STORE_KIND, describeOn, openReader, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const LIMIT = 500
 const RARE = 999_999n

@@ -7,7 +7,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SHORTEN_INTERVAL_MS } from '#service/exports/wal-limit'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { metricsOf, send, statusOf } from '../fixtures/http.ts'
+import { metricsOf, send, statusOf } from '../fixtures/requests/http.ts'
+import { runWell } from '../fixtures/services/program.ts'
+import { keptLog, NO_FILES, serve } from '../fixtures/services/service.ts'
 import {
   checkpointAt,
   createLiveStore,
@@ -16,10 +18,8 @@ import {
   openLiveStore,
   pointAt,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { runWell } from '../fixtures/program.ts'
-import { keptLog, NO_FILES, serve } from '../fixtures/service.ts'
-import { SQLITE, temporaryFolder } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { SQLITE, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const MB = 1024 * 1024

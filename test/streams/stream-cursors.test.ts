@@ -11,7 +11,7 @@ import { liquidityProviders } from '#core/resources/liquidity-providers/descript
 import { RESOURCES } from '#core/resources/resources'
 import { decodeStreamCursor, encodeStreamCursor } from '#service/streams/stream-cursor'
 import { printedByName } from '../fixtures/assert-property.ts'
-import { idOf } from '../fixtures/event-stream.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
 import { runsOf } from '../fixtures/sampling.ts'
 
 const EVENTS_OF_BLOCK = 3

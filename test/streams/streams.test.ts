@@ -10,9 +10,14 @@ import type { Reader } from '#core/store/store'
 import { type LongReads, longReadsOf } from '#service/streams/long-reads/long-reads'
 import type { ServerEvent } from '../../client/src/event-stream.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { idOf } from '../fixtures/event-stream.ts'
-import { getPage, metricsOf, query, send, statusOf } from '../fixtures/http.ts'
-import { type Listener, listen, rowsOf } from '../fixtures/listen.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { getPage, metricsOf, query, send, statusOf } from '../fixtures/requests/http.ts'
+import { type Listener, listen, rowsOf } from '../fixtures/requests/listen.ts'
+import { openReceiving, openSocket, requestText } from '../fixtures/requests/raw-http.ts'
+import { assertMalformed } from '../fixtures/requests/refusals.ts'
+import { runsOf } from '../fixtures/sampling.ts'
+import { startService } from '../fixtures/services/program.ts'
+import { serve, serveApp } from '../fixtures/services/service.ts'
 import {
   checkpointAt,
   createActivity,
@@ -26,13 +31,8 @@ import {
   providedBy,
   provision,
   serveLive,
-} from '../fixtures/live-store.ts'
-import { startService } from '../fixtures/program.ts'
-import { openReceiving, openSocket, requestText } from '../fixtures/raw-http.ts'
-import { assertMalformed } from '../fixtures/refusals.ts'
-import { runsOf } from '../fixtures/sampling.ts'
-import { serve, serveApp } from '../fixtures/service.ts'
-import { describeOn, openReader, STORE_KINDS } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, openReader, STORE_KINDS } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 /** The events of the first block. */

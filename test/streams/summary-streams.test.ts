@@ -8,9 +8,12 @@ import { longReadsOf } from '#service/streams/long-reads/long-reads'
 import { SummaryFeed } from '#service/streams/summary-feed'
 import type { ServerEvent } from '../../client/src/event-stream.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { idOf } from '../fixtures/event-stream.ts'
-import { getPage, metricsOf, send, statusOf } from '../fixtures/http.ts'
-import { type Listener, listen } from '../fixtures/listen.ts'
+import { idOf } from '../fixtures/events/event-stream.ts'
+import { createRandom } from '../fixtures/random.ts'
+import { getPage, metricsOf, send, statusOf } from '../fixtures/requests/http.ts'
+import { type Listener, listen } from '../fixtures/requests/listen.ts'
+import { runsOf } from '../fixtures/sampling.ts'
+import { serve } from '../fixtures/services/service.ts'
 import {
   createActivity,
   createLiveStore,
@@ -20,11 +23,8 @@ import {
   perpetualMarket,
   pointAt,
   serveLive,
-} from '../fixtures/live-store.ts'
-import { createRandom } from '../fixtures/random.ts'
-import { runsOf } from '../fixtures/sampling.ts'
-import { serve } from '../fixtures/service.ts'
-import { describeOn, openReader, STORE_KINDS, type StoreKind } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { describeOn, openReader, STORE_KINDS, type StoreKind } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const STREAM = '/api/v2/stream/market-summaries'

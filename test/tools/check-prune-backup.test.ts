@@ -24,8 +24,6 @@ import { parseBound } from '#tools/cli/bound'
 import { generateRecords } from '#tools/generate/generate'
 import { DEFAULTS } from '#tools/generate/options'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { assertSound, checkWithFiles, problemsOf } from '../fixtures/check.ts'
-import { assertSameDump, dumpStore, ORDER_COLUMNS } from '../fixtures/dump-store.ts'
 import {
   type Content,
   checkpoint,
@@ -37,14 +35,13 @@ import {
   partOf,
   payments,
   readRecording,
-} from '../fixtures/event-stream.ts'
-import { getPage, metricsOf } from '../fixtures/http.ts'
-import { blocksOf, importBlocks } from '../fixtures/import-blocks.ts'
-import { openLiveStore, pointAt } from '../fixtures/live-store.ts'
-import { addressOf, assertFails, end, runLyra, runWell, startLyra } from '../fixtures/program.ts'
-import { RESOURCE_CASES } from '../fixtures/resource-cases.ts'
+} from '../fixtures/events/event-stream.ts'
+import { blocksOf, importBlocks } from '../fixtures/imports/import-blocks.ts'
+import { getPage, metricsOf } from '../fixtures/requests/http.ts'
+import { RESOURCE_CASES } from '../fixtures/resources/resource-cases.ts'
 import { runsOf, sampled, scaled } from '../fixtures/sampling.ts'
 import { inScope } from '../fixtures/scope.ts'
+import { addressOf, assertFails, end, runLyra, runWell, startLyra } from '../fixtures/services/program.ts'
 import {
   copied,
   ingest,
@@ -56,8 +53,11 @@ import {
   serve,
   storeOf,
   storeOfBytes,
-} from '../fixtures/service.ts'
+} from '../fixtures/services/service.ts'
 import { HEIGHT, MARKET, SAMPLE } from '../fixtures/shared.ts'
+import { assertSound, checkWithFiles, problemsOf } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpStore, ORDER_COLUMNS } from '../fixtures/stores/dump-store.ts'
+import { openLiveStore, pointAt } from '../fixtures/stores/live-store.ts'
 import {
   fileWith,
   openReader,
@@ -66,7 +66,7 @@ import {
   STORE_KINDS,
   sqlite,
   temporaryFolder,
-} from '../fixtures/stores.ts'
+} from '../fixtures/stores/stores.ts'
 
 for (const kind of STORE_KINDS) {
   test(`pruning old rows of a store in ${kind.name} runs beside a writer and readers, which never wait for long`, async (t) => {

@@ -5,11 +5,18 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { command as serveCommand } from '#tools/cli/serve'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { statusOf } from '../fixtures/http.ts'
-import { openServer } from '../fixtures/port.ts'
-import { addressOf, assertFails, runLyra, runWell, startLyra, startService } from '../fixtures/program.ts'
+import { statusOf } from '../fixtures/requests/http.ts'
+import { openServer } from '../fixtures/services/port.ts'
+import {
+  addressOf,
+  assertFails,
+  runLyra,
+  runWell,
+  startLyra,
+  startService,
+} from '../fixtures/services/program.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
-import { temporaryFolder } from '../fixtures/stores.ts'
+import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
 describe('the command line', () => {
   test('--help names every command, and each command explains itself', async (t) => {

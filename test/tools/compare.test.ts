@@ -8,13 +8,20 @@ import { openServiceSide } from '#tools/compare/service-side'
 import type { Side } from '#tools/compare/side'
 import { openStoreSide } from '#tools/compare/store-side'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { dumpStore } from '../fixtures/dump-store.ts'
-import { partOf, readRecording } from '../fixtures/event-stream.ts'
-import { serveWith } from '../fixtures/port.ts'
-import { runLyra, runWell } from '../fixtures/program.ts'
-import { ingestBytes, ingestWell, pruneBefore, serve, storeOf } from '../fixtures/service.ts'
+import { partOf, readRecording } from '../fixtures/events/event-stream.ts'
+import { serveWith } from '../fixtures/services/port.ts'
+import { runLyra, runWell } from '../fixtures/services/program.ts'
+import { ingestBytes, ingestWell, pruneBefore, serve, storeOf } from '../fixtures/services/service.ts'
 import { NAMED_SAMPLE, recorded, SAMPLE } from '../fixtures/shared.ts'
-import { describeOn, openStore, runSql, STORE_KINDS, type StoreKind, sqlite } from '../fixtures/stores.ts'
+import { dumpStore } from '../fixtures/stores/dump-store.ts'
+import {
+  describeOn,
+  openStore,
+  runSql,
+  STORE_KINDS,
+  type StoreKind,
+  sqlite,
+} from '../fixtures/stores/stores.ts'
 
 /** The sample's events of selected blocks. */
 const eventsOf = (isIn: (height: number) => boolean) => partOf(NAMED_SAMPLE, isIn)

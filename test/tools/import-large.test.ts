@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makeDatabase } from '../fixtures/made-database.ts'
-import { writeMadeSegment } from '../fixtures/made-segment.ts'
-import { startPostgresServer } from '../fixtures/postgres-server.ts'
-import { runMeasured } from '../fixtures/run-measured.ts'
+import { makeDatabase } from '../fixtures/imports/made-database.ts'
+import { writeMadeSegment } from '../fixtures/imports/made-segment.ts'
 import { scaled } from '../fixtures/sampling.ts'
+import { runMeasured } from '../fixtures/services/run-measured.ts'
 import { skip } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, temporaryFolder } from '../fixtures/stores.ts'
+import { startPostgresServer } from '../fixtures/stores/postgres-server.ts'
+import { ANY_STORE_KIND, describeOn, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** The memory limit of an import, whatever the size of the source. */
 const MOST_BYTES = 400e6

@@ -5,15 +5,12 @@ import { test } from 'node:test'
 import type { ImportedText } from '#core/domain/coverage'
 import { checkStore } from '#tools/check/check-store'
 import { describeReport } from '#tools/cli/describe-report'
-import { assertSound, checkWithFiles } from '../fixtures/check.ts'
-import { assertSameDump, dumpStore, type StoreDump } from '../fixtures/dump-store.ts'
-import { assertGoldenAnswers } from '../fixtures/golden.ts'
-import { importWhole } from '../fixtures/import.ts'
-import { serverOfFile } from '../fixtures/postgres-server.ts'
-import { loadReferenceTables } from '../fixtures/reference-database.ts'
-import { blocksUpTo, type ImportedRows, importedRows } from '../fixtures/reference-tables.ts'
+import { importWhole } from '../fixtures/imports/import.ts'
+import { loadReferenceTables } from '../fixtures/imports/reference-database.ts'
+import { blocksUpTo, type ImportedRows, importedRows } from '../fixtures/imports/reference-tables.ts'
+import { assertGoldenAnswers } from '../fixtures/requests/golden.ts'
 import { LONG } from '../fixtures/sampling.ts'
-import { ingestWhole, serve } from '../fixtures/service.ts'
+import { ingestWhole, serve } from '../fixtures/services/service.ts'
 import {
   type GoldenCase,
   readGolden,
@@ -22,7 +19,10 @@ import {
   referencePath,
   skip,
 } from '../fixtures/shared.ts'
-import { describeOn, openStore, STORE_KINDS, type StoreKind } from '../fixtures/stores.ts'
+import { assertSound, checkWithFiles } from '../fixtures/stores/check.ts'
+import { assertSameDump, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
+import { serverOfFile } from '../fixtures/stores/postgres-server.ts'
+import { describeOn, openStore, STORE_KINDS, type StoreKind } from '../fixtures/stores/stores.ts'
 
 /** Fails if a store's rows are not the expected ones of an import. */
 function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {

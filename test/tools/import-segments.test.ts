@@ -5,20 +5,26 @@ import { before, type TestContext, test } from 'node:test'
 import { describeImport } from '#tools/cli/describe-import'
 import { ImportGapError } from '#tools/import/import-error'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { assertSameDump, dumpStore, emptyDump, type StoreDump } from '../fixtures/dump-store.ts'
-import { readRecording } from '../fixtures/event-stream.ts'
-import { importInto, importWhole, OF_STATE } from '../fixtures/import.ts'
-import { assertFails, runWell, startLyra } from '../fixtures/program.ts'
+import { readRecording } from '../fixtures/events/event-stream.ts'
+import { importInto, importWhole, OF_STATE } from '../fixtures/imports/import.ts'
 import {
   editLines,
   readSegment,
   type SegmentChange,
   segmentPaths,
   writeSegment,
-} from '../fixtures/segments.ts'
-import { FILE, storeOfBytes } from '../fixtures/service.ts'
+} from '../fixtures/imports/segments.ts'
+import { assertFails, runWell, startLyra } from '../fixtures/services/program.ts'
+import { FILE, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, describeOn, fileWith, openStore, temporaryFolder } from '../fixtures/stores.ts'
+import { assertSameDump, dumpStore, emptyDump, type StoreDump } from '../fixtures/stores/dump-store.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  fileWith,
+  openStore,
+  temporaryFolder,
+} from '../fixtures/stores/stores.ts'
 
 const PATHS = segmentPaths('perps-calm-300')
 const [FIRST, SECOND, THIRD] = PATHS as [string, string, string]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { openServiceSide } from '#tools/compare/service-side'
 import { statusOfService } from '#tools/status/service-status'
-import { serveWith } from '../fixtures/port.ts'
+import { serveWith } from '../fixtures/services/port.ts'
 
 /** A service that is ready, and whose coverage is what `bodyOf` says for the nth request. */
 function listenWithCoverage(t: TestContext, bodyOf: (asked: number) => unknown): Promise<string> {

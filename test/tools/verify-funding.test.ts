@@ -13,12 +13,12 @@ import {
   type MadeBlock,
   message,
   perpetual,
-} from '../fixtures/event-stream.ts'
-import { runLyra, runWell } from '../fixtures/program.ts'
-import { pruneBefore, storeOf } from '../fixtures/service.ts'
+} from '../fixtures/events/event-stream.ts'
+import { runLyra, runWell } from '../fixtures/services/program.ts'
+import { pruneBefore, storeOf } from '../fixtures/services/service.ts'
 import { recorded, SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, runSql, STORE_KINDS } from '../fixtures/stores.ts'
-import { verifyFile, verifyStored } from '../fixtures/verify.ts'
+import { ANY_STORE_KIND, fileWith, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
+import { verifyFile, verifyStored } from '../fixtures/stores/verify.ts'
 
 /** The parameters of the markets of perps-calm and perps-long. */
 const FLAGS = '--interest-rate 0.1 --clamp-lower-bound -0.0001 --clamp-upper-bound 0.0001'

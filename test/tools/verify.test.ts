@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { VerifyReport } from '#tools/verify/tally'
-import { dumpStore } from '../fixtures/dump-store.ts'
 import {
   dataPoint,
   fileOf,
@@ -9,13 +8,14 @@ import {
   joinRecords,
   readRecording,
   recordsOf,
-} from '../fixtures/event-stream.ts'
-import { assertFails, runLyra, runWell } from '../fixtures/program.ts'
+} from '../fixtures/events/event-stream.ts'
 import { sampled } from '../fixtures/sampling.ts'
-import { ingest, pruneBefore, storeOf } from '../fixtures/service.ts'
+import { assertFails, runLyra, runWell } from '../fixtures/services/program.ts'
+import { ingest, pruneBefore, storeOf } from '../fixtures/services/service.ts'
 import { MARKET, recorded, SAMPLE } from '../fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, runSql, STORE_KINDS } from '../fixtures/stores.ts'
-import { verifyFile, verifyStored } from '../fixtures/verify.ts'
+import { dumpStore } from '../fixtures/stores/dump-store.ts'
+import { ANY_STORE_KIND, fileWith, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
+import { verifyFile, verifyStored } from '../fixtures/stores/verify.ts'
 
 /** The numbers of agreeing, differing and unknown TWAPs, by kind. */
 function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): string[] {

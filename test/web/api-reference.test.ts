@@ -16,15 +16,15 @@ import {
   openBrowser,
   openPage,
   overflow,
-} from '../fixtures/browser.ts'
-import { coverageOf } from '../fixtures/coverage.ts'
-import { getJson, send } from '../fixtures/http.ts'
-import { ended } from '../fixtures/program.ts'
-import { lacksPython, startPython } from '../fixtures/python.ts'
+} from '../fixtures/explorer/browser.ts'
+import { coverageOf } from '../fixtures/requests/coverage.ts'
+import { getJson, send } from '../fixtures/requests/http.ts'
 import { inTurns } from '../fixtures/sampling.ts'
-import { serve, serveRecording } from '../fixtures/service.ts'
+import { ended } from '../fixtures/services/program.ts'
+import { lacksPython, startPython } from '../fixtures/services/python.ts'
+import { serve, serveRecording } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, MARKET, POINTS } from '../fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
 const ESTIMATES = '/api/v2/funding-estimates/{marketId}'

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { csvOf } from '../../web/src/parts/csv.ts'
-import { downloadBy, explorerTest } from '../fixtures/explorer.ts'
-import { clientOf, visit } from '../fixtures/render.ts'
+import { downloadBy, explorerTest } from '../fixtures/explorer/explorer.ts'
+import { clientOf, visit } from '../fixtures/explorer/render.ts'
 import { runsOf } from '../fixtures/sampling.ts'
-import { serveFile } from '../fixtures/service.ts'
+import { serveFile } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { STORE_KINDS } from '../fixtures/stores.ts'
+import { STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const { CsvRows, ReadableRows } = await import('../../web/src/parts/readable-csv.ts')
 const { instruments } = await import('../../web/src/service/instruments.ts')

@@ -51,7 +51,7 @@ import {
   within,
 } from '../../web/src/periods/period.ts'
 import { meaningOf, pan, viewRange, zoom } from '../../web/src/range/view-range.ts'
-import { madePeriod } from '../fixtures/explorer-series.ts'
+import { madePeriod } from '../fixtures/explorer/explorer-series.ts'
 
 const of = (text: string) => parseDecimal(text)!
 

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { readStaticFiles } from '#service/http/responses/static-files'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { type Answer, send, statusOf } from '../fixtures/http.ts'
-import { FILE, serve } from '../fixtures/service.ts'
-import { STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+import { type Answer, send, statusOf } from '../fixtures/requests/http.ts'
+import { FILE, serve } from '../fixtures/services/service.ts'
+import { STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 /** The limit for all scripts of the explorer together, gzipped. */
 const MAX_SCRIPT_BYTES = 130_000

@@ -20,9 +20,8 @@ import { askPeriods } from '../../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../../web/src/series/auctions.ts'
 import { momentsOf, type Range, readSeries } from '../../web/src/series/series.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { madePeriod, madeSeries } from '../fixtures/explorer-series.ts'
-import { LIVE_MARKET, timeOf } from '../fixtures/live-store.ts'
-import { DAYS, HOUR, MARKETS, ratesStore } from '../fixtures/made-rates.ts'
+import { DAYS, HOUR, MARKETS, ratesStore } from '../fixtures/events/made-rates.ts'
+import { madePeriod, madeSeries } from '../fixtures/explorer/explorer-series.ts'
 import {
   answered,
   clientOf,
@@ -34,10 +33,11 @@ import {
   type Served,
   textOf,
   visit,
-} from '../fixtures/render.ts'
-import { FILE, serve, serveFile, serveRecording } from '../fixtures/service.ts'
+} from '../fixtures/explorer/render.ts'
+import { FILE, serve, serveFile, serveRecording } from '../fixtures/services/service.ts'
 import { BTC, ETH, MONTH } from '../fixtures/shared.ts'
-import { STORE_KINDS } from '../fixtures/stores.ts'
+import { LIVE_MARKET, timeOf } from '../fixtures/stores/live-store.ts'
+import { STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const { Cumulative, NowFigures } = await import('../../web/src/funding/now/now-figures.tsx')
 const { ChartNotes } = await import('../../web/src/funding/charts/chart-notes.tsx')

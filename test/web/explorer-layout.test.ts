@@ -10,8 +10,7 @@ import { PICTURE_FOLDER } from '../../scripts/build-pictures.ts'
 import { takePictures } from '../../scripts/explorer-pictures.ts'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../../scripts/sample.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { accessibilityFaults, eventually, eventuallyIs, overflow } from '../fixtures/browser.ts'
-import { dial } from '../fixtures/core.ts'
+import { accessibilityFaults, eventually, eventuallyIs, overflow } from '../fixtures/explorer/browser.ts'
 import {
   assertFits,
   BTC,
@@ -25,8 +24,12 @@ import {
   settled,
   explorerTest as test,
   watchRequests,
-} from '../fixtures/explorer.ts'
-import { blocksOf, startLive, untilHeight } from '../fixtures/live.ts'
+} from '../fixtures/explorer/explorer.ts'
+import { inTurns, LONG, sampled } from '../fixtures/sampling.ts'
+import { dial } from '../fixtures/services/core.ts'
+import { blocksOf, startLive, untilHeight } from '../fixtures/services/live.ts'
+import { serveFile } from '../fixtures/services/service.ts'
+import { MONTH } from '../fixtures/shared.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -35,11 +38,8 @@ import {
   perpetualMarket,
   pointAt,
   timeOf,
-} from '../fixtures/live-store.ts'
-import { inTurns, LONG, sampled } from '../fixtures/sampling.ts'
-import { serveFile } from '../fixtures/service.ts'
-import { MONTH } from '../fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const RECORDING = 'perps-long-named'
 

@@ -4,9 +4,8 @@ import { describe, type TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../../web/src/figures/amount.ts'
 import { formatTime } from '../../web/src/figures/format-time.ts'
-import { accessibilityFaults, eventually, eventuallyIs } from '../fixtures/browser.ts'
-import { dial } from '../fixtures/core.ts'
-import { partOf } from '../fixtures/event-stream.ts'
+import { partOf } from '../fixtures/events/event-stream.ts'
+import { accessibilityFaults, eventually, eventuallyIs } from '../fixtures/explorer/browser.ts'
 import {
   cellOf,
   clipboard,
@@ -19,9 +18,14 @@ import {
   setHidden,
   settled,
   watchRequests,
-} from '../fixtures/explorer.ts'
-import { getPage, metricsOf } from '../fixtures/http.ts'
-import { blocksOf, startLive, untilHeight } from '../fixtures/live.ts'
+} from '../fixtures/explorer/explorer.ts'
+import { getPage, metricsOf } from '../fixtures/requests/http.ts'
+import { dial } from '../fixtures/services/core.ts'
+import { blocksOf, startLive, untilHeight } from '../fixtures/services/live.ts'
+import { serveWith } from '../fixtures/services/port.ts'
+import { addressOf, startLyra } from '../fixtures/services/program.ts'
+import { ingest, ingestWhole, serve, storeOf } from '../fixtures/services/service.ts'
+import { recorded, TIMESTAMP } from '../fixtures/shared.ts'
 import {
   checkpointAt,
   createLiveStore,
@@ -30,12 +34,8 @@ import {
   perpetualMarket,
   pointAt,
   serveLive,
-} from '../fixtures/live-store.ts'
-import { serveWith } from '../fixtures/port.ts'
-import { addressOf, startLyra } from '../fixtures/program.ts'
-import { ingest, ingestWhole, serve, storeOf } from '../fixtures/service.ts'
-import { recorded, TIMESTAMP } from '../fixtures/shared.ts'
-import { fileWith, openStore, STORE_KINDS, temporaryFolder } from '../fixtures/stores.ts'
+} from '../fixtures/stores/live-store.ts'
+import { fileWith, openStore, STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
 
 const RECORDING = recorded('perps-calm-named')
 

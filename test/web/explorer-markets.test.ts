@@ -5,8 +5,7 @@ import { parseDecimal, writeDecimal } from '../../web/src/figures/decimal.ts'
 import type { Shown } from '../../web/src/markets/compare-lines.ts'
 import { type Period, RATE_SPANS } from '../../web/src/periods/period.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { timeOf } from '../fixtures/live-store.ts'
-import { DAYS, HOUR, MARKETS, ratesStore } from '../fixtures/made-rates.ts'
+import { DAYS, HOUR, MARKETS, ratesStore } from '../fixtures/events/made-rates.ts'
 import {
   answered,
   clientOf,
@@ -18,9 +17,10 @@ import {
   type Served,
   textOf,
   visit,
-} from '../fixtures/render.ts'
-import { FILE, serve, serveRecording } from '../fixtures/service.ts'
+} from '../fixtures/explorer/render.ts'
+import { FILE, serve, serveRecording } from '../fixtures/services/service.ts'
 import { BTC, ETH, SOL } from '../fixtures/shared.ts'
+import { timeOf } from '../fixtures/stores/live-store.ts'
 
 const { inOrder, MarketsTable } = await import('../../web/src/markets/markets-table.tsx')
 const { columnStarts, HeatCells, heatRows, shadeLimits } = await import('../../web/src/markets/heat-map.tsx')

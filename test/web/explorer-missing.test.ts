@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import type { Page } from 'playwright-core'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../../scripts/sample.ts'
-import { accessibilityFaults } from '../fixtures/browser.ts'
-import { partOf } from '../fixtures/event-stream.ts'
-import { rowsOf, explorerTest as test } from '../fixtures/explorer.ts'
-import { FILE, ingest, serve } from '../fixtures/service.ts'
+import { partOf } from '../fixtures/events/event-stream.ts'
+import { accessibilityFaults } from '../fixtures/explorer/browser.ts'
+import { rowsOf, explorerTest as test } from '../fixtures/explorer/explorer.ts'
+import { FILE, ingest, serve } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { fileWith, STORE_KINDS } from '../fixtures/stores.ts'
+import { fileWith, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 /** The blocks that are left out of `month`: 17 September and parts of the days about it, and some hours later on. */
 const isMissing = (height: number) => (height >= 1500 && height <= 1700) || (height >= 2900 && height <= 2910)

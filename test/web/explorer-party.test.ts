@@ -13,7 +13,8 @@ import {
 } from '../../web/src/payments/payments.ts'
 import { askEach, type SinglePayment } from '../../web/src/payments/single-payments.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { accessibilityFaults, eventually, eventuallyIs } from '../fixtures/browser.ts'
+import { paymentsOfMonth } from '../fixtures/events/payments-of-month.ts'
+import { accessibilityFaults, eventually, eventuallyIs } from '../fixtures/explorer/browser.ts'
 import {
   assertFits,
   clipboard,
@@ -21,12 +22,20 @@ import {
   explorerTest,
   replaceDelay,
   watchRequests,
-} from '../fixtures/explorer.ts'
-import { paymentsOfMonth } from '../fixtures/payments-of-month.ts'
-import { clientOf, figureOf, go, render, rowTexts, type Served, textOf, visit } from '../fixtures/render.ts'
-import { serveFile } from '../fixtures/service.ts'
+} from '../fixtures/explorer/explorer.ts'
+import {
+  clientOf,
+  figureOf,
+  go,
+  render,
+  rowTexts,
+  type Served,
+  textOf,
+  visit,
+} from '../fixtures/explorer/render.ts'
+import { serveFile } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { STORE_KINDS } from '../fixtures/stores.ts'
+import { STORE_KINDS } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 const { PaymentFigures } = await import('../../web/src/party/party-payments.tsx')

@@ -9,7 +9,6 @@ import type {
 } from 'lyra-client'
 import { type ProviderRow, withFees } from '../../web/src/providers/fees.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { LIVE_MARKET } from '../fixtures/live-store.ts'
 import {
   answered,
   clientOf,
@@ -22,9 +21,10 @@ import {
   type Served,
   textOf,
   visit,
-} from '../fixtures/render.ts'
-import { serveRecording } from '../fixtures/service.ts'
+} from '../fixtures/explorer/render.ts'
+import { serveRecording } from '../fixtures/services/service.ts'
 import { BTC, ETH, SOL } from '../fixtures/shared.ts'
+import { LIVE_MARKET } from '../fixtures/stores/live-store.ts'
 
 const { EpochsChart } = await import('../../web/src/providers/epochs-chart.tsx')
 const { EpochsTable } = await import('../../web/src/providers/epochs-table.tsx')

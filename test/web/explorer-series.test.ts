@@ -7,8 +7,8 @@ import { approximate, parseDecimal, writeDecimal } from '../../web/src/figures/d
 import { areTooMany, askDays, daysOf, dayValues } from '../../web/src/funding/data/days.ts'
 import { readingAt } from '../../web/src/funding/data/reading.ts'
 import { breaksOf, drawn, lastAtOrBefore, periodBreaks } from '../../web/src/series/series.ts'
-import { madePeriod, madeSeries } from '../fixtures/explorer-series.ts'
-import { render, textOf } from '../fixtures/render.ts'
+import { madePeriod, madeSeries } from '../fixtures/explorer/explorer-series.ts'
+import { render, textOf } from '../fixtures/explorer/render.ts'
 
 const { priceColumns } = await import('../../web/src/funding/charts/chart-columns.ts')
 const { Readout, tipLines } = await import('../../web/src/funding/charts/readout.tsx')

@@ -6,8 +6,17 @@ import { LyraApiError } from '../../client/src/index.ts'
 import { groupDigits } from '../../web/src/figures/format-figure.ts'
 import { askPeriods } from '../../web/src/periods/period.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { clientOf, figuresOf, go, render, rowsOf, rowTexts, textOf, visit } from '../fixtures/render.ts'
-import { serveRecording } from '../fixtures/service.ts'
+import {
+  clientOf,
+  figuresOf,
+  go,
+  render,
+  rowsOf,
+  rowTexts,
+  textOf,
+  visit,
+} from '../fixtures/explorer/render.ts'
+import { serveRecording } from '../fixtures/services/service.ts'
 import { BTC, ETH } from '../fixtures/shared.ts'
 
 const { CheckpointsTable } = await import('../../web/src/checkpoints/checkpoints-table.tsx')

@@ -3,14 +3,20 @@ import { describe, test } from 'node:test'
 import type { MarketSummary, ProviderStanding } from 'lyra-client'
 import type { Page } from 'playwright-core'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { accessibilityFaults, eventually, eventuallyIs } from '../fixtures/browser.ts'
-import { assertFits, explorerTest, setHidden } from '../fixtures/explorer.ts'
-import { metricsOf } from '../fixtures/http.ts'
-import { LIVE_MARKET, periodEvent, perpetualMarket, serveLive, timeOf } from '../fixtures/live-store.ts'
-import { clientOf, visit } from '../fixtures/render.ts'
-import { serveFile } from '../fixtures/service.ts'
+import { accessibilityFaults, eventually, eventuallyIs } from '../fixtures/explorer/browser.ts'
+import { assertFits, explorerTest, setHidden } from '../fixtures/explorer/explorer.ts'
+import { clientOf, visit } from '../fixtures/explorer/render.ts'
+import { metricsOf } from '../fixtures/requests/http.ts'
+import { serveFile } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
-import { STORE_KINDS } from '../fixtures/stores.ts'
+import {
+  LIVE_MARKET,
+  periodEvent,
+  perpetualMarket,
+  serveLive,
+  timeOf,
+} from '../fixtures/stores/live-store.ts'
+import { STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const { judgeProvider, judgeRate, describeWatch } = await import('../../web/src/watches/judge.ts')
 const { addWatch, MOST_WATCHES, readWatches, removeWatch, watches } = await import(

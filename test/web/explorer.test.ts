@@ -3,7 +3,7 @@ import { describe } from 'node:test'
 import { groupDigits } from '../../web/src/figures/format-figure.ts'
 import { formatTime } from '../../web/src/figures/format-time.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { eventually, eventuallyIs } from '../fixtures/browser.ts'
+import { eventually, eventuallyIs } from '../fixtures/explorer/browser.ts'
 import {
   BTC,
   clipboard,
@@ -19,12 +19,12 @@ import {
   settled,
   explorerTest as test,
   watchRequests,
-} from '../fixtures/explorer.ts'
-import { getPage } from '../fixtures/http.ts'
-import { createLiveStore, pointAt, timeOf } from '../fixtures/live-store.ts'
+} from '../fixtures/explorer/explorer.ts'
+import { getPage } from '../fixtures/requests/http.ts'
 import { scaled } from '../fixtures/sampling.ts'
-import { serveRecording, storeOf } from '../fixtures/service.ts'
-import { STORE_KINDS } from '../fixtures/stores.ts'
+import { serveRecording, storeOf } from '../fixtures/services/service.ts'
+import { createLiveStore, pointAt, timeOf } from '../fixtures/stores/live-store.ts'
+import { STORE_KINDS } from '../fixtures/stores/stores.ts'
 
 const RECORDING = 'perps-long-named'
 
