@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { WORK } from './files.ts'
 import { ROOT } from './processes.ts'
+import { WORK } from './stores/files.ts'
 
 /** How often each part is measured in each of the two versions. */
 const ROUNDS = 2

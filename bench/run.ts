@@ -7,24 +7,20 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureWebBuilt } from '../scripts/build-web.ts'
 import { benchAgainst } from './against.ts'
-import { measureBesideIntake, measureCompany } from './company.ts'
-import { measureDatabasePages } from './database-pages.ts'
-import { measureExplorer } from './explorer.ts'
-import { measureExport } from './export.ts'
 import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
-import { generatedFile, PERPS_LIKE, recording, SMOKE_LIKE, WORK } from './files.ts'
-import { measureGrowth } from './growth.ts'
-import { measureGrpc } from './grpc.ts'
-import { measureImports } from './import.ts'
-import { measureIntake, removeStore } from './intake.ts'
-import { largeLists } from './large-lists.ts'
-import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
-import { measureMarketFollowers } from './market-followers.ts'
-import { comparePeers, measurePage } from './pages.ts'
-import { measurePostgres } from './postgres.ts'
-import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
-import { measureProviderStream } from './provider-stream.ts'
-import { measureSeries } from './series.ts'
+import { measureBesideIntake, measureCompany } from './parts/company.ts'
+import { measureDatabasePages } from './parts/database-pages.ts'
+import { measureExplorer } from './parts/explorer.ts'
+import { measureExport } from './parts/export.ts'
+import { measureGrowth } from './parts/growth.ts'
+import { measureGrpc } from './parts/grpc.ts'
+import { measureImports } from './parts/import.ts'
+import { measureIntake } from './parts/intake.ts'
+import { measureMarketFollowers } from './parts/market-followers.ts'
+import { comparePeers, measurePage } from './parts/pages.ts'
+import { measurePostgres } from './parts/postgres.ts'
+import { measureProviderStream } from './parts/provider-stream.ts'
+import { measureSeries } from './parts/series.ts'
 import {
   coldLists,
   coldPoints,
@@ -32,10 +28,14 @@ import {
   measureDepthAndFilters,
   measureHot,
   pageTargets,
-} from './table-of-pages.ts'
-import { measureTurns } from './turns.ts'
-import { measureVisibility } from './visibility.ts'
-import { makeYearOfPeriods } from './year-of-periods.ts'
+} from './parts/table-of-pages.ts'
+import { measureTurns } from './parts/turns.ts'
+import { measureVisibility } from './parts/visibility.ts'
+import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
+import { generatedFile, PERPS_LIKE, recording, removeStore, SMOKE_LIKE, WORK } from './stores/files.ts'
+import { largeLists } from './stores/large-lists.ts'
+import { bytesPerPoint, LARGE_MARKET, largeStore } from './stores/large-store.ts'
+import { makeYearOfPeriods } from './stores/year-of-periods.ts'
 
 /** Points of the store that pages are read from. */
 const POINTS = 10_000_000
@@ -193,7 +193,9 @@ async function benchRecordings(add: Add): Promise<void> {
   const store = join(WORK, 'calm.db')
   removeStore(store)
   await ingest(store, calm)
-  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [store])
+  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/stores/list-markets.ts'), [
+    store,
+  ])
   const service = await serveStore(store)
   try {
     const points = `/api/v2/funding-periods/data-points/${markets[0]}?pagination.first=1000`

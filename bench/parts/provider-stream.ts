@@ -1,9 +1,9 @@
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateBlocks } from '#tools/generate/generate'
-import { dial, eventsIn } from '../test/fixtures/services/core.ts'
-import { type Figure, figure } from './figures.ts'
-import { type LiveService, withLiveService } from './live-service.ts'
+import { dial, eventsIn } from '../../test/fixtures/services/core.ts'
+import { type Figure, figure } from '../figures.ts'
+import { type LiveService, withLiveService } from '../live-service.ts'
 
 const FOLLOWERS = 100
 

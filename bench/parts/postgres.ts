@@ -8,14 +8,14 @@ import {
   type PostgresServer,
   postgresProgram,
   startPostgresServer,
-} from '../test/fixtures/stores/postgres-server.ts'
-import { type Figure, figure, median } from './figures.ts'
-import { WORK } from './files.ts'
-import { largeLists } from './large-lists.ts'
-import { largeStore } from './large-store.ts'
-import { measureLoad } from './load.ts'
-import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from './peers/selects-before.ts'
-import { ingest, MAIN, type ServerProcess, serveStore, startServer, usageOf } from './processes.ts'
+} from '../../test/fixtures/stores/postgres-server.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import { measureLoad } from '../load.ts'
+import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from '../peers/selects-before.ts'
+import { ingest, MAIN, type ServerProcess, serveStore, startServer, usageOf } from '../processes.ts'
+import { WORK } from '../stores/files.ts'
+import { largeLists } from '../stores/large-lists.ts'
+import { largeStore } from '../stores/large-store.ts'
 import { pageTargets } from './table-of-pages.ts'
 import { loadsInTurns, plainTargets } from './turns.ts'
 
@@ -23,7 +23,7 @@ const run = promisify(execFile)
 const CONNECTIONS = 16
 const ROUNDS = 5
 const PLAIN_POINTS = 1_000_000
-const PLAIN_SERVER = join(import.meta.dirname, 'peers/plain-postgres-server.ts')
+const PLAIN_SERVER = join(import.meta.dirname, '../peers/plain-postgres-server.ts')
 const TABLE = 'lyra.funding_period_data_points'
 
 /**

@@ -1,4 +1,4 @@
-import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs'
+import { createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,7 +7,7 @@ import { newestVersion } from '#core/store/schema-version'
 import { SQLITE_SCHEMA } from '#core/store/sqlite/schema'
 import { generateRecords } from '#tools/generate/generate'
 import type { GenerateOptions } from '#tools/generate/options'
-import { ROOT } from './processes.ts'
+import { ROOT } from '../processes.ts'
 
 /** Where generated files and stores lie; made once, kept between runs. */
 export const WORK = join(ROOT, 'tmp/bench')
@@ -15,6 +15,11 @@ export const WORK = join(ROOT, 'tmp/bench')
 /** Path of a store that is kept between runs; one of an older schema is made anew. */
 export function keptStore(name: string): string {
   return join(WORK, `${name}-schema${newestVersion(SQLITE_SCHEMA)}.db`)
+}
+
+/** Removes a SQLite store with its side files. */
+export function removeStore(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }
 
 /** As the recordings have it (smoke's bytes are those of level 6): the level decides what inflating costs. */

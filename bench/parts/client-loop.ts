@@ -1,8 +1,8 @@
 // A client that requests the same kind of long answer until it is stopped: pages of 5,000 rows from
 // anywhere in a large store, or exports.
 import { once } from 'node:events'
+import { measureLoad } from '../load.ts'
 import { openExport } from './export.ts'
-import { measureLoad } from './load.ts'
 import { pageTargets } from './table-of-pages.ts'
 
 const [kind, base, points] = process.argv.slice(2) as ['pages' | 'exports', string, string]

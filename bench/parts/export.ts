@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { type Figure, figure, median } from './figures.ts'
-import { LARGE_MARKET, largeStoreTimes } from './large-store.ts'
-import { ROOT, runForJson, type ServerProcess } from './processes.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import { ROOT, runForJson, type ServerProcess } from '../processes.ts'
+import { LARGE_MARKET, largeStoreTimes } from '../stores/large-store.ts'
 
 const SECOND = 1_000_000_000n
 

@@ -6,9 +6,8 @@ import { checkpoints } from '#core/resources/checkpoints/description'
 import { encodeCursor } from '#core/resources/cursor'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { findStore } from '#core/store/open-store'
-import { generatedFile, keptStore } from './files.ts'
-import { removeStore } from './intake.ts'
-import { ingest, ROOT, runForJson } from './processes.ts'
+import { ingest, ROOT, runForJson } from '../processes.ts'
+import { generatedFile, keptStore, removeStore } from './files.ts'
 
 const CHAIN = 'lyra-bench'
 const CHECKPOINTS = 500_000
@@ -35,7 +34,9 @@ export type LargeLists = {
 export async function largeLists(): Promise<LargeLists> {
   const store = keptStore(`lists-${CHECKPOINTS}-${PROVIDERS}`)
   if (!existsSync(store)) await makeLists(store)
-  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [store])
+  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/stores/list-markets.ts'), [
+    store,
+  ])
   const marketId = markets[0]!
   const heights = { first: BLOCKS + 1, last: BLOCKS + CHECKPOINTS }
   return { store, marketId, heights, targets: listTargets(marketId) }

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
-import { launchBrowser } from '../test/fixtures/explorer/launch-browser.ts'
-import { type Figure, figure, median } from './figures.ts'
+import { launchBrowser } from '../../test/fixtures/explorer/launch-browser.ts'
+import { type Figure, figure, median } from '../figures.ts'
 
 const VIEWS = ['markets', 'funding', 'providers', 'checkpoints', 'node']
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { type Figure, figure, median } from './figures.ts'
-import { WORK } from './files.ts'
-import { LARGE_MARKET, largeStore, largeStoreTimes } from './large-store.ts'
-import { type LoadResult, measureLoad } from './load.ts'
-import { type ServerProcess, serveStore, startServer } from './processes.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import { type LoadResult, measureLoad } from '../load.ts'
+import { type ServerProcess, serveStore, startServer } from '../processes.ts'
+import { WORK } from '../stores/files.ts'
+import { LARGE_MARKET, largeStore, largeStoreTimes } from '../stores/large-store.ts'
 import { pageTargets, WARM_UP_SECONDS } from './table-of-pages.ts'
 
 const POINTS = 2_000_000
@@ -11,8 +11,8 @@ const ROUNDS = 7
 /** Long, because the system tells processor time by hundredths of a second. */
 const SECONDS = 2
 
-const BARE_SERVER = join(import.meta.dirname, 'peers/bare-server.ts')
-const PLAIN_SERVER = join(import.meta.dirname, 'peers/plain-server.ts')
+const BARE_SERVER = join(import.meta.dirname, '../peers/bare-server.ts')
+const PLAIN_SERVER = join(import.meta.dirname, '../peers/plain-server.ts')
 
 /** What a server gives over some connections: processor time of a request in microseconds, and requests a second. */
 type Measured = { micros: number; rate: number }

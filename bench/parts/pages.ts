@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { type Figure, figure, median } from './figures.ts'
-import { type LoadResult, measureLoad } from './load.ts'
-import { type ServerProcess, startServer } from './processes.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import { type LoadResult, measureLoad } from '../load.ts'
+import { type ServerProcess, startServer } from '../processes.ts'
 
-const CONSTANT_SERVER = join(import.meta.dirname, 'peers/constant-server.ts')
+const CONSTANT_SERVER = join(import.meta.dirname, '../peers/constant-server.ts')
 const CONNECTIONS = 16
 
 /** Starts the server that is a page's limit: a route that answers the same bytes, with the same headers, from memory. */

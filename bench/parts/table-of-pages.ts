@@ -1,11 +1,11 @@
 import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
-import { type Figure, figure, median } from './figures.ts'
-import type { ListTargets } from './large-lists.ts'
-import { LARGE_MARKET, largeStoreTimes, PERIOD_SECONDS } from './large-store.ts'
-import { type LoadResult, measureLoad } from './load.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import { type LoadResult, measureLoad } from '../load.ts'
+import type { ServerProcess } from '../processes.ts'
+import type { ListTargets } from '../stores/large-lists.ts'
+import { LARGE_MARKET, largeStoreTimes, PERIOD_SECONDS } from '../stores/large-store.ts'
 import { constantServerOf } from './pages.ts'
-import type { ServerProcess } from './processes.ts'
 
 const CONNECTIONS = 16
 const SECONDS = 2

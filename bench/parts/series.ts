@@ -1,7 +1,7 @@
 import { INTERVALS } from '#core/domain/intervals'
-import { type Figure, figure, median } from './figures.ts'
-import { LARGE_MARKET, largeStoreTimes, seriesBytes } from './large-store.ts'
-import type { ServerProcess } from './processes.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import type { ServerProcess } from '../processes.ts'
+import { LARGE_MARKET, largeStoreTimes, seriesBytes } from '../stores/large-store.ts'
 
 const SECOND = 1_000_000_000n
 const BUCKETS = 500

@@ -2,10 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type Figure, figure } from './figures.ts'
-import { WORK } from './files.ts'
-import { removeStore } from './intake.ts'
-import { ingestArgs, MAIN, type TakenIn } from './processes.ts'
+import { type Figure, figure } from '../figures.ts'
+import { ingestArgs, MAIN, type TakenIn } from '../processes.ts'
+import { removeStore, WORK } from '../stores/files.ts'
 
 /** Blocks of one tenth: about 2,000,000 events, one in ten a data point. */
 const BLOCKS = 100_000

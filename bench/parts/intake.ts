@@ -1,17 +1,11 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Figure, figure, median } from './figures.ts'
-import { WORK } from './files.ts'
-import { ingest, runForJson, type TakenIn } from './processes.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import { ingest, runForJson, type TakenIn } from '../processes.ts'
+import { removeStore, WORK } from '../stores/files.ts'
 
 type Framed = { records: number; bytes: number; seconds: number }
 
-const FRAME_ONLY = join(import.meta.dirname, 'peers/frame-only.ts')
-
-/** Removes a SQLite store with its side files. */
-export function removeStore(path: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
-}
+const FRAME_ONLY = join(import.meta.dirname, '../peers/frame-only.ts')
 
 /** The rate of ingesting a file, beside that of only inflating and framing it, in turns. */
 export async function measureIntake(

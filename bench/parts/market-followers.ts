@@ -1,10 +1,10 @@
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateBlocks } from '#tools/generate/generate'
-import { dial, eventsIn, type TestCore } from '../test/fixtures/services/core.ts'
-import { type Figure, figure } from './figures.ts'
-import { type LiveService, withLiveService } from './live-service.ts'
-import { usageOf } from './processes.ts'
+import { dial, eventsIn, type TestCore } from '../../test/fixtures/services/core.ts'
+import { type Figure, figure } from '../figures.ts'
+import { type LiveService, withLiveService } from '../live-service.ts'
+import { usageOf } from '../processes.ts'
 
 /** Each has a new point in every block, and a block comes every second. */
 const MARKETS = 500

@@ -4,8 +4,8 @@ import { decodeCursor } from '#core/resources/cursor'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { findStore } from '#core/store/open-store'
 import { readStoreHead } from '#core/store/queries/coverage'
-import { type Figure, figure } from './figures.ts'
-import { LARGE_MARKET } from './large-store.ts'
+import { type Figure, figure } from '../figures.ts'
+import { LARGE_MARKET } from '../stores/large-store.ts'
 import type { PageTargets } from './table-of-pages.ts'
 
 /** Bytes read by this process from all files (Linux). */

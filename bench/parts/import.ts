@@ -3,17 +3,16 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { makeDatabase } from '../test/fixtures/imports/made-database.ts'
-import { writeMadeSegment } from '../test/fixtures/imports/made-segment.ts'
+import { makeDatabase } from '../../test/fixtures/imports/made-database.ts'
+import { writeMadeSegment } from '../../test/fixtures/imports/made-segment.ts'
 import {
   type PostgresServer,
   postgresProgram,
   startPostgresServer,
-} from '../test/fixtures/stores/postgres-server.ts'
-import { type Figure, figure, median } from './figures.ts'
-import { generatedFile, WORK } from './files.ts'
-import { removeStore } from './intake.ts'
-import { ingest, MAIN, ROOT, runForJson } from './processes.ts'
+} from '../../test/fixtures/stores/postgres-server.ts'
+import { type Figure, figure, median } from '../figures.ts'
+import { ingest, MAIN, ROOT, runForJson } from '../processes.ts'
+import { generatedFile, removeStore, WORK } from '../stores/files.ts'
 
 const run = promisify(execFile)
 
@@ -30,7 +29,7 @@ const MOST_MEMORY = 400
 const LEAST_FROM_SEGMENTS = 40_000
 const LEAST_FROM_DATABASE = 50_000
 
-const INFLATE_ONLY = join(import.meta.dirname, 'peers/inflate-only.ts')
+const INFLATE_ONLY = join(import.meta.dirname, '../peers/inflate-only.ts')
 const PEAK_MEMORY = join(ROOT, 'test/fixtures/programs/report-peak-memory.ts')
 
 type Imported = { points: number; seconds: number; peakMegabytes: number }
