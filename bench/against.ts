@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './processes.ts'
 import { WORK } from './stores/files.ts'
@@ -56,10 +56,14 @@ async function checkedOut(revision: string): Promise<string> {
   const folder = join(WORK, 'against', commit.slice(0, 12))
   if (existsSync(folder)) return folder
   mkdirSync(join(WORK, 'against'), { recursive: true })
+  // It has its name once it is whole: one that was interrupted is begun anew.
+  const part = `${folder}.part`
+  rmSync(part, { recursive: true, force: true })
   // Not a worktree, which git would list for ever.
-  git('clone', '--quiet', '--shared', '--no-checkout', ROOT, folder)
-  execFileSync('git', ['checkout', '--quiet', '--detach', commit], { cwd: folder })
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'ignore' })
+  git('clone', '--quiet', '--shared', '--no-checkout', ROOT, part)
+  execFileSync('git', ['checkout', '--quiet', '--detach', commit], { cwd: part })
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: part, stdio: 'ignore' })
+  renameSync(part, folder)
   return folder
 }
 
