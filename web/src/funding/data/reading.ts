@@ -60,8 +60,8 @@ export function barsOf(
 }
 
 /**
- * Exact bar values by seq: the period's rate, its rate annualised, or the sum of the rates due in the range up to its
- * end. The running period has the estimate's.
+ * Exact bar values by seq: the period's rate, the same for 8 hours or a year, or the sum of the rates due in the range up to
+ * its end. The running period has the estimate's.
  *
  * @param before the sum of the rates that were due in the range before these periods; null if it is not known: no sums
  */

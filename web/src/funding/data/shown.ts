@@ -33,7 +33,19 @@ export function useShown(stored: Range, last: bigint): Shown {
   }
 }
 
-/** The first page of the data points. */
+/** The size of a position if the address names none. */
+const ONE_UNIT = '1'
+
+/** The size of the position whose payments are summed, as the address has it: not yet checked. */
+export function shownUnits(): string {
+  return param('units') ?? ONE_UNIT
+}
+
+export function showUnits(units: string): void {
+  setParams({ units: units === ONE_UNIT ? null : units })
+}
+
+/** The first page of the data points (`tables/points-table.tsx`): those of another range begin anew. */
 const FIRST_PAGE = { after: null, before: null }
 
 /** Shows a range; `settled` once the gesture that chooses it has ended: "back" goes to the range before it. */

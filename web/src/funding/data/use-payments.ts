@@ -1,9 +1,9 @@
 import type { PositionFunding } from 'lyra-client'
-import { param } from '../../location.ts'
 import { subjectOf, type ViewRange } from '../../range/view-range.ts'
 import type { Range } from '../../series/series.ts'
 import { lyra } from '../../service/lyra.ts'
 import { type Query, useQuery } from '../../service/use-query.ts'
+import { shownUnits } from './shown.ts'
 import { readUnits } from './units.ts'
 
 /** A range that is dragged is asked for once it rests; milliseconds. */
@@ -21,7 +21,7 @@ type Totals = { count: number; total: string; sumOfRates: string; missing: strin
  * @param version changes when there may be new payments
  */
 export function usePayments(marketId: string, range: ViewRange, version: string): Query<RangePayments> {
-  const read = readUnits(param('units') ?? '1')
+  const read = readUnits(shownUnits())
   // The sum of rates is the same for every size.
   const units = 'units' in read ? read.units : '1'
   const { from, to } = range

@@ -5,7 +5,6 @@ import type { Unit } from '../../figures/amount.ts'
 import { markUnit } from '../../figures/amount.ts'
 import { multiply, parseDecimal, trimZeros, writeDecimal } from '../../figures/decimal.ts'
 import { groupDigits } from '../../figures/format-figure.ts'
-import { param, setParams } from '../../location.ts'
 import { Amount } from '../../parts/amount.tsx'
 import { Answered } from '../../parts/states.tsx'
 import type { Period } from '../../periods/period.ts'
@@ -13,6 +12,7 @@ import type { Range } from '../../series/series.ts'
 import { isOutdated } from '../../service/freshness.ts'
 import { isWhole, missingOf } from '../../service/missing.ts'
 import type { Query } from '../../service/use-query.ts'
+import { shownUnits, showUnits } from '../data/shown.ts'
 import { readUnits, receivedBy } from '../data/units.ts'
 import type { RangePayments } from '../data/use-payments.ts'
 import { Missing, whyUnknown } from './now-figures.tsx'
@@ -37,7 +37,7 @@ export function PositionPayments({
   summary,
 }: PositionPaymentsProps) {
   const { data, error } = payments
-  const shown = param('units') ?? '1'
+  const shown = shownUnits()
   /** The text in the field, if it is not yet the size that the address names. */
   const [typed, setTyped] = useState<{ text: string; entered: boolean } | null>(null)
   const read = readUnits(typed?.text ?? shown)
@@ -69,7 +69,7 @@ export function PositionPayments({
           onChange={({ currentTarget: { value } }) => {
             const entered = readUnits(value)
             setTyped('fault' in entered ? { text: value, entered: true } : null)
-            if ('units' in entered) setParams({ units: entered.units === '1' ? null : entered.units })
+            if ('units' in entered) showUnits(entered.units)
           }}
         />{' '}
         {shown.replace('-', '') === '1' ? 'unit' : 'units'}, this range
