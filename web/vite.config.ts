@@ -1,6 +1,61 @@
+import { existsSync } from 'node:fs'
 import { defaultClientConditions, defineConfig } from 'vite'
 
 const here = (path: string) => new URL(path, import.meta.url).pathname
+
+/** Whether a module is one of these files, or in one of these folders. Fails if one is gone: its modules would load with others. */
+function among(...names: string[]): (id: string) => boolean {
+  const paths = names.map(here)
+  const missing = paths.filter((path) => !existsSync(path))
+  if (missing.length > 0) throw new Error(`vite.config.ts names what is not there: ${missing.join(', ')}`)
+  return (id) => paths.some((path) => id === path || id.startsWith(`${path}/`))
+}
+
+/** What charts need. */
+const isOfCharts = among(
+  'src/charts',
+  'src/range/range-bar.tsx',
+  'src/funding/data/days.ts',
+  'src/payments/payments.ts',
+)
+
+/** What both pages need. */
+const isOfBase = among(
+  'src/theme.ts',
+  '../src/core/domain',
+  'src/styles/tokens.css',
+  'src/styles/base.css',
+  'src/styles/controls.css',
+  'src/styles/layout.css',
+)
+
+/** What all views of the explorer need. */
+const isShared = among(
+  '../client',
+  'src/figures',
+  'src/parts',
+  'src/periods',
+  'src/series',
+  'src/service',
+  'src/location.ts',
+  'src/range/view-range.ts',
+  'src/funding/data/requests.ts',
+  'src/markets/rates.ts',
+  'src/providers/requests.ts',
+)
+
+/** Files of those folders that few views need, or that load later. */
+const isRare = among(
+  'src/charts/gap-times.ts',
+  'src/parts/csv.ts',
+  'src/parts/greeting.tsx',
+  'src/parts/network.tsx',
+  'src/parts/readable-csv.ts',
+  'src/parts/save-text.ts',
+  'src/service/copy-exactly.ts',
+  'src/service/use-standing.ts',
+  'src/service/use-summaries.ts',
+)
 
 /** Two pages, with everything they load in files of their own: the service sends no inline script or style. */
 export default defineConfig({
@@ -22,15 +77,15 @@ export default defineConfig({
           groups: [
             {
               name: 'charts',
-              test: /uPlot\.esm|\/src\/charts\/(?!gap-times)|\/(range-bar|days|payments)\.tsx?/,
+              test: (id) => id.includes('uPlot.esm') || (isOfCharts(id) && !isRare(id)),
             },
             {
               name: 'base',
-              test: /preact|\/src\/theme|core\/domain|preload-helper|styles\/(tokens|base|controls|layout)/,
+              test: (id) => /preact|preload-helper/.test(id) || isOfBase(id),
             },
             {
               name: 'shared',
-              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/(?!readable-csv|copy-exactly|csv|save-text|greeting|network|use-(?:summaries|standing))|\/(location|view-range|requests|markets\/rates)\.tsx?/,
+              test: (id) => isShared(id) && !isRare(id),
             },
           ],
         },
