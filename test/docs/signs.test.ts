@@ -24,6 +24,8 @@ const FOLDERS = [
   ...foldersIn('src').filter((folder) => !/^src\/core\/resources\//.test(folder)),
   'web',
   'web/src/funding',
+  'web/src/providers',
+  'web/src/service',
 ].sort()
 
 const FOLDER_NAMES = new Set(
