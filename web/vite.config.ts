@@ -44,14 +44,12 @@ const isShared = among(
   'src/providers/requests.ts',
 )
 
-/** Files of those folders that few views need, or that load later. */
+/** What few views need of those folders, or what loads later. */
 const isRare = among(
   'src/charts/gap-times.ts',
-  'src/parts/csv.ts',
-  'src/parts/greeting.tsx',
-  'src/parts/network.tsx',
-  'src/parts/readable-csv.ts',
-  'src/parts/save-text.ts',
+  'src/parts/csv',
+  'src/parts/states/greeting.tsx',
+  'src/parts/values/network.tsx',
   'src/service/copy-exactly.ts',
   'src/service/use-standing.ts',
   'src/service/use-summaries.ts',

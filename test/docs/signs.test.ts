@@ -24,6 +24,7 @@ const FOLDERS = [
   ...foldersIn('src').filter((folder) => !/^src\/core\/resources\//.test(folder)),
   'web',
   'web/src/funding',
+  'web/src/parts',
   'web/src/providers',
   'web/src/service',
 ].sort()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { csvOf } from '../../web/src/parts/csv.ts'
+import { csvOf } from '../../web/src/parts/csv/csv.ts'
 import { downloadBy, explorerTest } from '../fixtures/explorer/explorer.ts'
 import { clientOf, visit } from '../fixtures/explorer/render.ts'
 import { runsOf } from '../fixtures/sampling.ts'
@@ -9,7 +9,7 @@ import { serveFile } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
 import { STORE_KINDS } from '../fixtures/stores/stores.ts'
 
-const { CsvRows, ReadableRows } = await import('../../web/src/parts/readable-csv.ts')
+const { CsvRows, ReadableRows } = await import('../../web/src/parts/csv/readable-csv.ts')
 const { instruments } = await import('../../web/src/service/instruments.ts')
 
 const PARTY = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'

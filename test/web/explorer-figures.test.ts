@@ -37,7 +37,7 @@ import {
   TIMES_ALLOWED,
 } from '../../web/src/figures/format-time.ts'
 import { readUnits } from '../../web/src/funding/data/units.ts'
-import { csvOf } from '../../web/src/parts/csv.ts'
+import { csvOf } from '../../web/src/parts/csv/csv.ts'
 import {
   annualised,
   areIrregular,

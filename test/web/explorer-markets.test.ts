@@ -25,7 +25,7 @@ import { timeOf } from '../fixtures/stores/live-store.ts'
 const { inOrder, MarketsTable } = await import('../../web/src/markets/markets-table.tsx')
 const { columnStarts, HeatCells, heatRows, shadeLimits } = await import('../../web/src/markets/heat-map.tsx')
 const { Compare } = await import('../../web/src/markets/compare.tsx')
-const { MarketBar } = await import('../../web/src/parts/market-bar.tsx')
+const { MarketBar } = await import('../../web/src/parts/pickers/market-bar.tsx')
 const { askLines, columnsOf, describeLine, describeSpread, lineOfPeriods, spreadOf, titleOf, valuesOf } =
   await import('../../web/src/markets/compare-lines.ts')
 const { marketMatches } = await import('../../web/src/service/markets.ts')

@@ -258,7 +258,7 @@ describe('the views of the explorer', () => {
     const word = `'it'\\''s.db'`
     // Its code is loaded once it is shown.
     render(VIEWS[0]!, {})
-    await import('../../web/src/parts/greeting.tsx')
+    await import('../../web/src/parts/states/greeting.tsx')
     await setImmediate()
     for (const View of VIEWS) {
       const html = render(View, {})

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { formatLocal } from './figures/format-time.ts'
 import { type View, view } from './location.ts'
-import { type Lazy, lazy } from './parts/lazy.tsx'
+import { type Lazy, lazy } from './parts/states/lazy.tsx'
 import { ConnectionBanner } from './shell/connection-banner.tsx'
 import { Header } from './shell/header.tsx'
 import { hasWatches } from './watches/has-watches.ts'

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { MarketName, type MarketNameProps } from '../parts/market-name.tsx'
+import { MarketName, type MarketNameProps } from '../parts/values/market-name.tsx'
 import { DASHES, TOTAL } from './line-chart.ts'
 
 export type LineLegendProps = {

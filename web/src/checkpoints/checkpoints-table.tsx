@@ -1,8 +1,8 @@
 import type { Checkpoint } from 'lyra-client'
 import { groupDigits } from '../figures/format-figure.ts'
-import { Id } from '../parts/id.tsx'
-import { TableHead } from '../parts/table-head.tsx'
-import { TablePlace } from '../parts/table-place.tsx'
+import { TableHead } from '../parts/tables/table-head.tsx'
+import { TablePlace } from '../parts/tables/table-place.tsx'
+import { Id } from '../parts/values/id.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { missingBetween } from '../service/missing.ts'
 

@@ -1,7 +1,7 @@
 import type { MarketSummary } from 'lyra-client'
 import { markUnit } from '../figures/amount.ts'
 import { formatSecond } from '../figures/format-time.ts'
-import { Amount } from '../parts/amount.tsx'
+import { Amount } from '../parts/values/amount.tsx'
 import { isOutdated } from '../service/freshness.ts'
 import type { Query } from '../service/use-query.ts'
 

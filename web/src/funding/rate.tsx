@@ -1,6 +1,6 @@
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
 import { ANNUAL_PLACES, formatRate, RATE_PLACES } from '../figures/format-figure.ts'
-import { Rounded } from '../parts/amount.tsx'
+import { Rounded } from '../parts/values/amount.tsx'
 import { annualised } from '../periods/period.ts'
 
 /** A rate in percent, exact on hover. */

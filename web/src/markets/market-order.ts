@@ -1,6 +1,6 @@
 import type { MarketSummary } from 'lyra-client'
 import { type Decimal, parseDecimal } from '../figures/decimal.ts'
-import { type Sorting, sortRows } from '../parts/sorting.ts'
+import { type Sorting, sortRows } from '../parts/tables/sorting.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { currentRate, nextPaymentOf, standingOf } from '../service/summary.ts'
 import { averageOn, pricePremiumOf, type RateBasis, rateOn } from './rates.ts'

@@ -3,10 +3,10 @@ import type { ComponentChildren } from 'preact'
 import { printable } from '../../../src/core/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatAge, formatSpan, formatTime } from '../figures/format-time.ts'
-import { beforeCoverage } from '../parts/before-coverage.tsx'
-import { FRESHNESS_DOTS, FreshnessText } from '../parts/freshness-text.tsx'
 import { CopyLink } from '../parts/request.tsx'
-import { Answered } from '../parts/states.tsx'
+import { beforeCoverage } from '../parts/states/before-coverage.tsx'
+import { FRESHNESS_DOTS, FreshnessText } from '../parts/states/freshness-text.tsx'
+import { Answered } from '../parts/states/states.tsx'
 import { now } from '../service/clock.ts'
 import {
   coverageError,

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { view } from '../location.ts'
 import { CopyButton } from './copy-button.tsx'
-import { saveBlob, saveText } from './save-text.ts'
+import { saveBlob, saveText } from './csv/save-text.ts'
 
 export type RequestProps = {
   url: string
@@ -61,7 +61,7 @@ function ReadableCsv({ url, marketId }: { url: string; marketId: string | null }
   const save = async () => {
     setState('busy')
     try {
-      const { askReadable } = await import('./readable-csv.ts')
+      const { askReadable } = await import('./csv/readable-csv.ts')
       const { blob, name } = await askReadable(url, marketId)
       saveBlob(blob, name)
       setState('ready')

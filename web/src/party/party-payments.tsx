@@ -1,12 +1,12 @@
 import { DAY } from '../../../src/core/domain/time.ts'
 import { PAYMENT_STYLE } from '../figures/amount.ts'
 import { writeDecimal } from '../figures/decimal.ts'
-import { Amount } from '../parts/amount.tsx'
-import { Id } from '../parts/id.tsx'
 import { useNarrow } from '../parts/narrow.ts'
-import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
-import { Answer, Empty } from '../parts/states.tsx'
+import { Answer, Empty } from '../parts/states/states.tsx'
+import { Pages, pageOf } from '../parts/tables/pages.tsx'
+import { Amount } from '../parts/values/amount.tsx'
+import { Id } from '../parts/values/id.tsx'
 import {
   type MarketSums,
   type PartyPayments,

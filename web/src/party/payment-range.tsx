@@ -1,7 +1,7 @@
 import { DAY, SECOND } from '../../../src/core/domain/time.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
-import { MissingRows } from '../parts/missing-rows.tsx'
+import { MissingRows } from '../parts/states/missing-rows.tsx'
 import { RangeBar } from '../range/range-bar.tsx'
 import { type ViewRange, viewRange } from '../range/view-range.ts'
 import type { Range } from '../series/series.ts'

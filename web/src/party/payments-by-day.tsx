@@ -1,9 +1,9 @@
 import { inUnit, PAYMENT_STYLE, placesOf } from '../figures/amount.ts'
 import { add, writeDecimal } from '../figures/decimal.ts'
 import { formatDay } from '../figures/format-time.ts'
-import { Amount } from '../parts/amount.tsx'
-import { TableHead } from '../parts/table-head.tsx'
-import { TablePlace } from '../parts/table-place.tsx'
+import { TableHead } from '../parts/tables/table-head.tsx'
+import { TablePlace } from '../parts/tables/table-place.tsx'
+import { Amount } from '../parts/values/amount.tsx'
 import type { DaySums } from '../payments/payments.ts'
 import { marketLabel, marketUnit } from '../service/instruments.ts'
 

@@ -9,7 +9,7 @@ import {
   writeDecimal,
 } from '../figures/decimal.ts'
 import { formatPart, groupDigits } from '../figures/format-figure.ts'
-import { type Sorting, sortRows } from '../parts/sorting.ts'
+import { type Sorting, sortRows } from '../parts/tables/sorting.ts'
 import { marketUnit } from '../service/instruments.ts'
 import type { ProviderRow } from './fees.ts'
 

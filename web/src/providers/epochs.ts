@@ -15,7 +15,7 @@ import {
 } from '../figures/decimal.ts'
 import { formatPart, formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
-import { type Sorting, sortRows } from '../parts/sorting.ts'
+import { type Sorting, sortRows } from '../parts/tables/sorting.ts'
 import { isPenalty } from './columns.ts'
 
 /** A figure of an epoch. */

@@ -1,7 +1,7 @@
 import { exactAmount } from '../figures/amount.ts'
 import { approximate, compare, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
-import { Rounded } from '../parts/amount.tsx'
+import { Rounded } from '../parts/values/amount.tsx'
 import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { type Column, isPenalty, showFigure } from './columns.ts'
 import type { ProviderRow } from './fees.ts'

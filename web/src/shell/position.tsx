@@ -1,6 +1,6 @@
 import { printable } from '../../../src/core/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { FreshnessText } from '../parts/freshness-text.tsx'
+import { FreshnessText } from '../parts/states/freshness-text.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 
 /** The service's position: how current it is, the chain and its last block. */

@@ -1,5 +1,5 @@
 import { formatSecond } from '../../figures/format-time.ts'
-import { Empty } from '../../parts/states.tsx'
+import { Empty } from '../../parts/states/states.tsx'
 import type { Range } from '../../series/series.ts'
 import { lyra } from '../../service/lyra.ts'
 import { isWhole, missingOf } from '../../service/missing.ts'

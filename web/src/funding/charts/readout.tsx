@@ -2,7 +2,7 @@ import { formatAmount, formatAmountWithUnit, type Unit } from '../../figures/amo
 import { type Decimal, writeDecimal } from '../../figures/decimal.ts'
 import { formatBasisPoints, formatRate, groupDigits, RATE_PLACES } from '../../figures/format-figure.ts'
 import { formatDay, formatLocal, formatTime } from '../../figures/format-time.ts'
-import { Amount, Rounded } from '../../parts/amount.tsx'
+import { Amount, Rounded } from '../../parts/values/amount.tsx'
 import { whoPays, whyUnpaid } from '../../periods/period.ts'
 import { type Day, dayAt, midnightBefore } from '../data/days.ts'
 import { BAR_KINDS, type BarKind, type Reading } from '../data/reading.ts'

@@ -4,11 +4,11 @@ import type { Unit } from '../../figures/amount.ts'
 import { writeDecimal } from '../../figures/decimal.ts'
 import { groupDigits } from '../../figures/format-figure.ts'
 import { formatAge, formatMinute, formatSecond } from '../../figures/format-time.ts'
-import { Amount } from '../../parts/amount.tsx'
-import { AsOf } from '../../parts/as-of.tsx'
-import { DueTime } from '../../parts/due-time.tsx'
-import { Figure } from '../../parts/figure.tsx'
-import { Answered } from '../../parts/states.tsx'
+import { Answered } from '../../parts/states/states.tsx'
+import { Amount } from '../../parts/values/amount.tsx'
+import { AsOf } from '../../parts/values/as-of.tsx'
+import { DueTime } from '../../parts/values/due-time.tsx'
+import { Figure } from '../../parts/values/figure.tsx'
 import {
   areIrregular,
   cumulative,

@@ -1,7 +1,7 @@
 import type { MarketSummary } from 'lyra-client'
 import { nextPayment } from '../../../../src/core/domain/market-figures.ts'
 import { useNarrow } from '../../parts/narrow.ts'
-import { Answered, Skeleton } from '../../parts/states.tsx'
+import { Answered, Skeleton } from '../../parts/states/states.tsx'
 import type { ViewRange } from '../../range/view-range.ts'
 import { latestCoverage } from '../../service/coverage.ts'
 import { instrumentOf, marketUnit } from '../../service/instruments.ts'

@@ -1,5 +1,5 @@
-import { groupDigits } from '../figures/format-figure.ts'
-import { param, setParams } from '../location.ts'
+import { groupDigits } from '../../figures/format-figure.ts'
+import { param, setParams } from '../../location.ts'
 
 /** A page of a list that is loaded whole. */
 type ListPage = {

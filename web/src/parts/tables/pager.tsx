@@ -1,5 +1,5 @@
 import type { PageInfo } from 'lyra-client'
-import { param, setParams } from '../location.ts'
+import { param, setParams } from '../../location.ts'
 
 /** Goes to the next page and the one before; the cursor is the parameter `after` or `before`. */
 export function Pager({ page, what }: { page: { pageInfo: PageInfo; rows: unknown[] }; what: string }) {

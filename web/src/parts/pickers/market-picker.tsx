@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { shortId } from '../figures/short-id.ts'
-import { instrumentOf, marketLabel } from '../service/instruments.ts'
-import { MARKET_ID, marketMatches } from '../service/markets.ts'
+import { shortId } from '../../figures/short-id.ts'
+import { instrumentOf, marketLabel } from '../../service/instruments.ts'
+import { MARKET_ID, marketMatches } from '../../service/markets.ts'
 
 /** Markets that are listed at once; the rest is found by typing more. */
 const LISTED = 100

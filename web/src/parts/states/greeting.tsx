@@ -1,5 +1,5 @@
-import { readiness } from '../service/coverage.ts'
-import { CopyButton } from './copy-button.tsx'
+import { readiness } from '../../service/coverage.ts'
+import { CopyButton } from '../copy-button.tsx'
 
 /** The commands that fill a store. */
 function commandsFor(store: string) {

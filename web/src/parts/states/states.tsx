@@ -1,8 +1,8 @@
 import { LyraApiError } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
-import { formatSecond } from '../figures/format-time.ts'
-import { reasonOf } from '../service/connection.ts'
-import type { Query, QueryState } from '../service/use-query.ts'
+import { formatSecond } from '../../figures/format-time.ts'
+import { reasonOf } from '../../service/connection.ts'
+import type { Query, QueryState } from '../../service/use-query.ts'
 
 /** Grey lines where figures will be once they are there: as much room as they will need. */
 export function Skeleton({

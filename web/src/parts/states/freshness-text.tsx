@@ -1,4 +1,4 @@
-import { type Freshness, freshness } from '../service/freshness.ts'
+import { type Freshness, freshness } from '../../service/freshness.ts'
 
 /** The colour of a state. */
 export const FRESHNESS_DOTS: Record<Freshness['state'], string> = {

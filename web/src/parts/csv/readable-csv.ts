@@ -1,6 +1,6 @@
-import { withoutFormula } from '../../../src/core/domain/formula.ts'
-import { exactAmount, markUnit, type Unit } from '../figures/amount.ts'
-import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
+import { withoutFormula } from '../../../../src/core/domain/formula.ts'
+import { exactAmount, markUnit, type Unit } from '../../figures/amount.ts'
+import { instrumentOf, marketLabel, marketUnit } from '../../service/instruments.ts'
 import { csvOf } from './csv.ts'
 
 /** Columns of amounts in the smallest unit of the settlement asset of the row's market, also at the end of a longer name. */

@@ -1,8 +1,8 @@
-import { shortId } from '../figures/short-id.ts'
-import type { Params, View } from '../location.ts'
-import { instrumentOf, marketLabel } from '../service/instruments.ts'
-import { CopyButton } from './copy-button.tsx'
-import { Link } from './link.tsx'
+import { shortId } from '../../figures/short-id.ts'
+import type { Params, View } from '../../location.ts'
+import { instrumentOf, marketLabel } from '../../service/instruments.ts'
+import { CopyButton } from '../copy-button.tsx'
+import { Link } from '../link.tsx'
 
 export type MarketNameProps = { marketId: string; link?: { view: View; params: Params } }
 

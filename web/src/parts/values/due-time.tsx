@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { formatAge, formatDay, formatLocal, formatMinute } from '../figures/format-time.ts'
-import { now } from '../service/clock.ts'
-import { freshness, isBehind, isCurrent, isOutdated } from '../service/freshness.ts'
+import { formatAge, formatDay, formatLocal, formatMinute } from '../../figures/format-time.ts'
+import { now } from '../../service/clock.ts'
+import { freshness, isBehind, isCurrent, isOutdated } from '../../service/freshness.ts'
 
 export type DueTimeProps = { due: bigint; last: bigint; children?: ComponentChildren }
 

@@ -1,5 +1,11 @@
-import { type AmountStyle, describeExact, exactAmount, formatAmount, type Unit } from '../figures/amount.ts'
-import { formatPercent } from '../figures/format-figure.ts'
+import {
+  type AmountStyle,
+  describeExact,
+  exactAmount,
+  formatAmount,
+  type Unit,
+} from '../../figures/amount.ts'
+import { formatPercent } from '../../figures/format-figure.ts'
 
 export type AmountProps = AmountStyle & {
   /** The API's text. */

@@ -1,4 +1,4 @@
-import { setParams } from '../location.ts'
+import { setParams } from '../../location.ts'
 
 export type SegmentsProps = {
   label: string

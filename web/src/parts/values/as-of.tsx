@@ -1,5 +1,5 @@
-import { formatMinute } from '../figures/format-time.ts'
-import { isOutdated } from '../service/freshness.ts'
+import { formatMinute } from '../../figures/format-time.ts'
+import { isOutdated } from '../../service/freshness.ts'
 
 /** The time of a figure that is not that of now, while the service is behind or does not answer; today's without the date. */
 export function AsOf({ time }: { time: bigint | string }) {

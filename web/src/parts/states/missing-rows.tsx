@@ -1,5 +1,5 @@
 import type { Missing } from 'lyra-client'
-import { describeMissing, missingOf, type OpenRange, type SummedResource } from '../service/missing.ts'
+import { describeMissing, missingOf, type OpenRange, type SummedResource } from '../../service/missing.ts'
 
 export type MissingRowsProps = {
   resource: SummedResource

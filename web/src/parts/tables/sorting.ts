@@ -1,5 +1,5 @@
-import { compare, type Decimal } from '../figures/decimal.ts'
-import { param } from '../location.ts'
+import { compare, type Decimal } from '../../figures/decimal.ts'
+import { param } from '../../location.ts'
 
 /** How a list is sorted: by a column's name. */
 export type Sorting<Column extends string = string> = { column: Column; descending: boolean }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { coverageError, latestCoverage } from '../service/coverage.ts'
-import { freshness } from '../service/freshness.ts'
-import { areInstrumentsAsked } from '../service/instruments.ts'
+import { coverageError, latestCoverage } from '../../service/coverage.ts'
+import { freshness } from '../../service/freshness.ts'
+import { areInstrumentsAsked } from '../../service/instruments.ts'
 import { lazy } from './lazy.tsx'
 import { Failure, Skeleton } from './states.tsx'
 
