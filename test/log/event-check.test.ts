@@ -38,6 +38,7 @@ const upgrade = (height: number) => {
   const { kind, body } = content(EVENT_KIND.protocolUpgradeStarted, { 1: height })
   return busEvent({ id: `${height}-9`, kind }, body)
 }
+const endOf = (height: number) => content(EVENT_KIND.endBlock, { 1: height })
 const ofChain = (id: string) => ({ id, pinnedBy: '--chain is' })
 
 const CASES: Record<string, Case> = {
@@ -108,6 +109,11 @@ const CASES: Record<string, Case> = {
     ],
     roles: 'x',
     refused: /it begins block 94, but its id is of another one/,
+  },
+  'an EndBlock with the id of another block is refused': {
+    stream: [block(4, { ends: false }), busEvent({ id: '4-3', ...endOf(5) }, endOf(5).body)],
+    roles: 'bwx',
+    refused: /it ends block 5, but its id is of block 4/,
   },
   'what is no event is refused': {
     stream: [Buffer.alloc(9, 0xff)],

@@ -173,12 +173,7 @@ describe('An event log', () => {
       await writer.settled()
     }
     await writer.close()
-    const isWritten = (name: string) => [
-      `truncate ${name}.new`,
-      `flush ${name}.new`,
-      `rename to ${name}`,
-      'flush folder',
-    ]
+    const isWritten = (name: string) => [`flush ${name}.new`, `rename to ${name}`, 'flush folder']
     assert.deepEqual(calls, [
       // The segment of block 1 is full, and block 2 begins one.
       'truncate 0000000001-1.bevt.open.new',
@@ -557,7 +552,7 @@ describe('Retention', () => {
     }
     for (const [index, height] of heights.entries()) {
       const file = { height, time: null, isRequired: true, isClean: false, upgrade: null }
-      await writeReader(NODE_DISK, folder, { name: `store-${index}`, ...file })
+      writeReader(NODE_DISK, folder, { name: `store-${index}`, ...file })
     }
     return folder
   }
@@ -613,9 +608,11 @@ describe('Retention', () => {
     const disk = { ...NODE_DISK, create: full }
     for (const height of [1_000_000n, 30n]) {
       const file = { name: 'store-0', height, time: null, isRequired: true, isClean: false, upgrade: null }
-      await writeReader(disk, folder, file)
+      writeReader(disk, folder, file)
       assert.deepEqual(readReaders(disk, folder), [file])
     }
+    const other = { name: 'new', height: 1n, time: null, isRequired: true, isClean: false, upgrade: null }
+    assert.throws(() => writeReader(disk, folder, other), { code: 'ENOSPC' })
     const given = { disk, folder, keep: { bytes: 100 }, mayDelete: true, nowMs: NOW }
     assert.deepEqual(deleteUnneeded(given, true), names.slice(0, 1))
   })

@@ -147,8 +147,9 @@ export class EventCheck {
 
   #end(): CheckedEvent {
     const block = this.#open!
-    // It ends another block: this one is still open.
-    if (decodeEndBlock(this.#envelope) !== block.height) return OUTSIDE
+    const height = decodeEndBlock(this.#envelope)
+    if (height !== block.height)
+      throw new MalformedMessageError(`it ends block ${height}, but its id is of block ${block.height}`)
     this.#open = null
     if (block.isWhole) this.pin({ id: this.#chain!, pinnedBy: 'an earlier block is of chain' })
     return { role: 'end', block, dropsBlock: false, upgradeAfter: null }

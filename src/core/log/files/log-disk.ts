@@ -52,7 +52,7 @@ export type LogDisk = {
   readText(path: string): string | null
   /** Reads bytes of a file; fewer at its end. */
   read(path: string, offset: number, length: number): Promise<Buffer>
-  /** Creates a file, or opens an existing one as `open`. */
+  /** Creates a file, or empties an existing one. */
   create(path: string): LogFile
   open(path: string): LogFile
   rename(from: string, to: string): void
@@ -182,8 +182,5 @@ export async function replaceFileDurably(
 
 /** Writes the whole text of a file. */
 function writeText(file: LogFile, text: string): void {
-  const bytes = Buffer.from(text)
-  // A longer text may be left of a process that was killed.
-  file.truncate(bytes.length)
-  file.write(bytes, 0)
+  file.write(Buffer.from(text), 0)
 }

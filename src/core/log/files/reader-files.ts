@@ -65,10 +65,9 @@ export function readReader(disk: LogDisk, folder: string, name: string): ReaderF
  * Replaces a reader's file. It is not flushed: after a loss of power it may say less than is true. On a full disk it is
  * overwritten, which needs no space: what the reader has read can only be deleted once the file says so.
  *
- * Everything is done before the promise is returned, so calls need not wait for each other. The promise rejects with the disk's
- * error.
+ * @throws the disk's error.
  */
-export async function writeReader(disk: LogDisk, folder: string, reader: ReaderFile): Promise<void> {
+export function writeReader(disk: LogDisk, folder: string, reader: ReaderFile): void {
   const { name, height, time, isRequired, isClean, upgrade } = reader
   const text = JSON.stringify({
     height: height === null ? null : `${height}`,
@@ -80,8 +79,10 @@ export async function writeReader(disk: LogDisk, folder: string, reader: ReaderF
   try {
     replaceFile(disk, readersFolder(folder), `${name}.json`, text)
   } catch (error) {
-    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-    overwrite(disk, `${readersFolder(folder)}/${name}.json`, text)
+    const path = `${readersFolder(folder)}/${name}.json`
+    const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
+    if (!isFull || disk.stat(path) === null) throw error
+    overwrite(disk, path, text)
   }
 }
 

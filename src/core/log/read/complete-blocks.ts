@@ -53,7 +53,8 @@ export class CompleteBlocks {
         continue
       }
       if (block.height > height) {
-        this.#leaveWithout(reading.segment, height, block.height - 1n)
+        this.#noteMissing(reading.segment, height, block.height - 1n)
+        this.#reading = null
         continue
       }
       reading.blocks.shift()
@@ -88,12 +89,10 @@ export class CompleteBlocks {
       return true
     }
     if (!reading.isAtEnd && (reading.isInBlockOne || !isReadToEnd(segment, reading.offset))) return false
-    this.#leaveWithout(segment, height, height)
+    this.#noteMissing(segment, height, height)
     // A chain may have only one part of it, and a segment may end after that.
-    if (reading.isInBlockOne && segment.last === 1n && this.#find(height) === null) {
-      reading.endBlockOne()
-      this.#reading = reading
-    }
+    if (reading.isInBlockOne && segment.last === 1n && this.#find(height) === null) reading.endBlockOne()
+    else this.#reading = null
     return true
   }
 
@@ -126,9 +125,8 @@ export class CompleteBlocks {
     )
   }
 
-  /** Leaves a segment that lacks blocks which its name promises: they are looked for in others from now on. */
-  #leaveWithout(segment: LogSegment, from: bigint, to: bigint): void {
-    this.#reading = null
+  /** Notes blocks that a segment turned out not to have whole: they are looked for in others from now on. */
+  #noteMissing(segment: LogSegment, from: bigint, to: bigint): void {
     const reason = `${segment.name} has no complete block ${from}`
     this.#reader.segments.noteUnreadable(segment, { from, to, reason })
   }

@@ -32,7 +32,7 @@ type LogBlocksOptions = {
 }
 
 type LogBlocksListener = {
-  /** Called with each whole block. */
+  /** Called with each block that has ended; with events missing only if they may be. */
   onBlock: (block: Block) => void
   /** Called with each event that is left out, and why. */
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
@@ -49,7 +49,7 @@ type LogBlocksListener = {
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | its bytes cannot be read at the moment | nothing; for a while others go first | is left if another one has the block |
+ * | its bytes cannot be read at the moment | nothing, or the needed block, if an operator does without it; for a while others go first | is left if another one has the block, or it is noted; an error if it is gone; otherwise waited for |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere, whole; otherwise they may be missing, or it is a gap |

@@ -65,7 +65,7 @@ export class NeededBlocks {
   }
 
   /**
-   * Takes the event `bytes[start..end)`. Returns the block that begins with it; null if none does, or the store has that.
+   * Takes the event `bytes[start..end)`. Returns the block that begins with it; null if none does, it has begun before, or the store has it.
    *
    * @throws what `BlockAssembler.accept` throws.
    */

@@ -50,17 +50,18 @@ export class StoreNotes {
       const { folder, fault } = log
       log.isTold = true
       if (file.height === null && readReader(NODE_DISK, folder, this.#reader) !== null) continue
-      writeReader(NODE_DISK, folder, file).then(
-        () => fault.over(),
-        (error: NodeJS.ErrnoException) => {
-          log.isTold = false
-          // There is no log yet.
-          if (error.code === 'ENOENT') return
-          fault.report(
-            `the event log cannot note how far the store is, and may delete blocks that it needs: ${error.message}`,
-          )
-        },
-      )
+      try {
+        writeReader(NODE_DISK, folder, file)
+        fault.over()
+      } catch (error) {
+        log.isTold = false
+        const { code, message } = error as NodeJS.ErrnoException
+        // There is no log yet.
+        if (code === 'ENOENT') continue
+        fault.report(
+          `the event log cannot note how far the store is, and may delete blocks that it needs: ${message}`,
+        )
+      }
     }
   }
 }

@@ -1,9 +1,8 @@
 // How far a forwarder is: with which block its next connection begins, and what the logs are told of that.
 import type { Logger } from 'pino'
 import { describeBlocks, type HeightRange } from '#core/domain/height-ranges'
-import { NODE_DISK } from '#core/log/files/log-disk'
 import type { PendingUpgrade } from '#core/log/files/log-head'
-import { type ReaderFile, writeReader } from '#core/log/files/reader-files'
+import type { ReaderFile } from '#core/log/files/reader-files'
 import type { CompleteBlock } from '#core/log/read/complete-blocks'
 import type { SegmentOffset } from '#core/log/read/followed-log'
 import { bytesAfter } from '#core/log/read/log-bytes'
@@ -11,7 +10,7 @@ import type { LogReader } from '#core/log/read/log-reader'
 import { ConnectionError } from './dial-pair.ts'
 import type { ForwardState } from './forward-state.ts'
 import { MissingBlocks } from './missing-blocks.ts'
-import { registerForwarder } from './register-forwarder.ts'
+import { noteIn, registerForwarder } from './register-forwarder.ts'
 import { repeatFrom } from './repeat-from.ts'
 
 /** Why a connection is to be ended: the next block is missing in the logs. */
@@ -22,7 +21,7 @@ export class MissingBlockError extends ConnectionError {
 type ForwardProgressOptions = {
   /** The forwarder's name among the readers of the logs. */
   name: string
-  /** Bytes of blocks that are passed on again at most, in case the receiver has lost them. */
+  /** About how many bytes of blocks are passed on again, in case the receiver has lost them. */
   repeatBytes: number
   /** The receiver's, for operators. */
   address: string
@@ -141,10 +140,7 @@ export class ForwardProgress {
   /** Notes in every log how far this reader has come. */
   note(changed: Partial<Pick<ReaderFile, 'isClean' | 'upgrade'>> = {}): void {
     this.#file = { ...this.#file, ...changed }
-    for (const { folder } of this.#reader.logs) {
-      // A file that cannot be written says less than is true: more is sent again.
-      if (folder !== null) writeReader(NODE_DISK, folder, this.#file).catch(() => {})
-    }
+    for (const { folder } of this.#reader.logs) if (folder !== null) noteIn(folder, this.#file)
   }
 
   get state(): ProgressState {

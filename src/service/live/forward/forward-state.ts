@@ -30,7 +30,7 @@ export type ForwardTask = {
   port: number
   /** Folders of the event logs to read. */
   logs: string[]
-  /** Bytes of blocks that are sent again at most, in case the receiver has lost them. */
+  /** About how many bytes of blocks are sent again, in case the receiver has lost them. */
   repeatBytes: number
   logLevel: string
 }

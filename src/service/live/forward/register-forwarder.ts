@@ -11,7 +11,7 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
 
 /**
  * What the logs know of a forwarder; a new one is made known to them. It begins with the first block that arrives, or with the
- * last ones that are there, of at most `repeatBytes`. From then on a core that announces a protocol upgrade waits for it.
+ * last ones that are there, of at most `repeatBytes`, or of one segment. From then on a core that announces a protocol upgrade waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
   // Logs that are followed by a URL know no readers.
@@ -21,8 +21,17 @@ export function registerForwarder(reader: LogReader, name: string, repeatBytes: 
   const highest = reader.segments.highest()
   const height = highest === null ? null : repeatFrom(reader.segments, highest, repeatBytes) - 1n
   const file: ReaderFile = { name, height, time: null, isRequired: false, isClean: true, upgrade: null }
-  for (const folder of folders) void writeReader(NODE_DISK, folder, file).catch(() => {})
+  for (const folder of folders) noteIn(folder, file)
   return file
+}
+
+/** Notes in a log how far a forwarder is. A file that cannot be written says less than is true: more is sent again. */
+export function noteIn(folder: string, file: ReaderFile): void {
+  try {
+    writeReader(NODE_DISK, folder, file)
+  } catch {
+    // It is noted again each second.
+  }
 }
 
 /** Of the files of a reader in several logs, the one that says most: one of them may be new, or damaged. */

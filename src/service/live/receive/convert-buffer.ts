@@ -128,14 +128,14 @@ function announceUpgrade(path: string, writer: LogWriter): void {
 }
 
 /** Tells the log how far such a version had forwarded at its orderly end. `name` is the forwarder's among the readers. */
-export async function takePosition(folder: string, eventLog: string, name: string): Promise<void> {
+export function takePosition(folder: string, eventLog: string, name: string): void {
   const path = join(folder, 'forward', 'position.json')
   const text = NODE_DISK.readText(path)
   if (text === null || readReader(NODE_DISK, eventLog, name) !== null) return
   try {
     const { block } = JSON.parse(text) as { block: { height: string; timestamp: string } }
     const [height, time] = [BigInt(block.height), BigInt(block.timestamp)]
-    await writeReader(NODE_DISK, eventLog, {
+    writeReader(NODE_DISK, eventLog, {
       name,
       height,
       time,

@@ -85,8 +85,8 @@ export class Intake {
       },
       onMessage: (message) => this.#take(message, listener),
       onRead: () => this.#write(),
-      onFault: (fault, message) => {
-        this.#closedFor(fault, message)
+      onFault: (fault, peer, message) => {
+        this.#closedFor(fault, peer, message)
         listener.onChange()
       },
     })
@@ -149,20 +149,16 @@ export class Intake {
     )
   }
 
-  #closedFor(fault: ConnectionFault, message: string): void {
+  #closedFor(fault: ConnectionFault, peer: string, message: string): void {
     const { state } = this
     state.faults[fault] = (state.faults[fault] ?? 0) + 1
-    this.#repeatedFaults.add(fault, message)
+    this.#repeatedFaults.add(fault, `${peer}: ${message}`)
     if (isFaultOfCore(fault)) {
       // The open block of the connection may be incomplete; the core sends it again.
       this.#writer.dropOpenBlock()
-      state.failure = withoutAddress(message)
+      // The fault is public; the core's address is only logged.
+      state.failure = `the core: ${message}`
       this.#heightAtFailure = this.#loggedHeight
     }
   }
-}
-
-/** The fault is public; the core's address is only logged. */
-function withoutAddress(message: string): string {
-  return message.replace(/^\S+: /, 'the core: ')
 }

@@ -95,9 +95,11 @@ export class LogShortener {
     for (const reader of this.#readers) {
       // One that runs may have been faster.
       if (readReader(NODE_DISK, folder, reader.name) !== null) continue
-      writeReader(NODE_DISK, folder, { ...reader, isClean: false }).catch((error: Error) => {
-        logger.warn(`the event log has forgotten its reader ${reader.name}: ${error.message}`)
-      })
+      try {
+        writeReader(NODE_DISK, folder, { ...reader, isClean: false })
+      } catch (error) {
+        logger.warn(`the event log has forgotten its reader ${reader.name}: ${(error as Error).message}`)
+      }
     }
   }
 }

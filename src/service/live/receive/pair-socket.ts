@@ -36,7 +36,8 @@ type PairListener = {
   /** All messages that have been read so far have been handed over. */
   onRead(): void
   onDisconnected(peer: string, reason: string): void
-  onFault(fault: ConnectionFault, message: string): void
+  /** A connection was closed for a fault; the message has no address. */
+  onFault(fault: ConnectionFault, peer: string, message: string): void
 }
 
 export type PairOptions = {
@@ -193,7 +194,8 @@ class CoreSocket implements PairSocket {
       const silent = this.#core
       this.#listener.onFault(
         'silent core',
-        `${silent.peer}: closed, it sent no event and another core has dialled in`,
+        silent.peer,
+        'closed, it sent no event and another core has dialled in',
       )
       this.#close(silent, 'silent, and another core has dialled in')
     }
@@ -213,7 +215,7 @@ class CoreSocket implements PairSocket {
 
   /** Closes a connection for a fault. */
   #refuse(connection: CoreConnection, fault: ConnectionFault, message: string): void {
-    this.#listener.onFault(fault, `${connection.peer}: ${message}`)
+    this.#listener.onFault(fault, connection.peer, message)
     this.#close(connection, message)
   }
 

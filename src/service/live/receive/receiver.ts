@@ -39,7 +39,7 @@ const UPKEEP_MS = 1_000
 /** How often the index is renewed although nothing was deleted here: an archive may have gzipped segments. */
 const INDEX_MS = 60_000
 
-/** A forwarder's name among the readers, and the bytes that it sends again at most. */
+/** A forwarder's name among the readers, and about how many bytes it sends again. */
 type RegisteredForwarder = { name: string; repeatBytes: number }
 
 /** What an operator can set of a receiver, but its log and its chain. */
@@ -108,7 +108,9 @@ export class LogReceiver implements Receiver {
   readonly #coreQueue = new CoreQueue()
   #hasDiskFault = false
   #indexedAtMs = 0
-  /** Null until the log is open, and what an earlier version has left is in it; meanwhile the log may call back. */
+  /** Null until the log is open. */
+  #writer: LogWriter | null = null
+  /** Null until what an earlier version has left is in the log; meanwhile that may call back. */
   #parts: Parts | null = null
   #upkeep: NodeJS.Timeout | undefined
 
@@ -139,7 +141,7 @@ export class LogReceiver implements Receiver {
       await receiver.#start()
       return receiver
     } catch (error) {
-      await receiver.#parts?.writer.close()
+      await receiver.#writer?.close()
       unlock()
       throw error
     }
@@ -209,9 +211,10 @@ export class LogReceiver implements Receiver {
     const { eventLog, storeChain, buffer, forwarder } = this.#task
     try {
       const writer = await this.#openWriter()
+      this.#writer = writer
       if (storeChain !== null) writer.pinChain(storeChain)
       // A forwarder that the log does not know begins with its newest blocks: how far an earlier version was comes first.
-      if (forwarder !== null && buffer !== null) await takePosition(buffer, eventLog, forwarder.name)
+      if (forwarder !== null && buffer !== null) takePosition(buffer, eventLog, forwarder.name)
       // A core that announces a protocol upgrade waits only for forwarders that are registered.
       if (forwarder !== null) register(forwarder, eventLog)
       if (buffer !== null) await convertBuffer(buffer, writer, eventLog, this.#logger)
@@ -272,7 +275,7 @@ export class LogReceiver implements Receiver {
   /** The disk is full: deletes a segment that no reader needs; false if there is none. */
   #makeRoom(): boolean {
     const hasDeleted = this.#locked.shortener.makeRoom()
-    if (hasDeleted && this.#parts !== null) this.#renewIndex(this.#parts.writer)
+    if (hasDeleted && this.#writer !== null) this.#renewIndex(this.#writer)
     return hasDeleted
   }
 
@@ -293,7 +296,7 @@ export class LogReceiver implements Receiver {
   #state(): ReceiverState {
     const parts = this.#parts
     const { failure, ...received } = parts?.intake.state ?? initialIntake()
-    const fault = parts?.writer.fault ?? null
+    const fault = this.#writer?.fault ?? null
     const { secondsLeft } = this.#coreQueue
     const writeFault = fault === null ? null : `${fault}; ${describeQueue(secondsLeft)}`
     return {

@@ -18,6 +18,11 @@ export class LastRefusal {
     return this.#refused?.fault ?? null
   }
 
+  /** Another refusal may have come meanwhile. */
+  #replace(before: Refusal, now: Refusal | null): void {
+    if (this.#refused === before) this.#refused = now
+  }
+
   set(refusal: Refusal): void {
     this.#refused = refusal
   }
@@ -36,11 +41,11 @@ export class LastRefusal {
     if (refused === null) return
     try {
       await this.#server.readRange(refused.name, refused)
-      this.#refused = null
+      this.#replace(refused, null)
     } catch (error) {
-      if (error instanceof LogUnreachableError) this.#refused = { ...refused, fault: error.message }
+      if (error instanceof LogUnreachableError) this.#replace(refused, { ...refused, fault: error.message })
       else if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      else if (!isListed(refused.name)) this.#refused = null
+      else if (!isListed(refused.name)) this.#replace(refused, null)
     }
   }
 }
