@@ -64,6 +64,35 @@ describe('A log whose readers were deleted', () => {
     assert.deepEqual(segmentsIn(folder), NAMES.slice(2))
   })
 
+  test('keeps what a reader needs that cannot be noted again, until it is', async (t) => {
+    const folder = await logOf(t, 15n)
+    const { logger, lines } = keptLog('info')
+    let isFull = false
+    const create = (path: string) => {
+      if (!isFull) return NODE_DISK.create(path)
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    }
+    const shortener = new LogShortener({
+      folder,
+      keep: { bytes: 0 },
+      isKeepSet: true,
+      hadRequiredReader: false,
+      logger,
+      disk: { ...NODE_DISK, create },
+    })
+    shortener.upkeep(1)
+    rmSync(join(folder, 'readers'), { recursive: true })
+    isFull = true
+    for (const number of [2, 3]) shortener.upkeep(number)
+    assert.equal(shortener.makeRoom(), false)
+    assert.deepEqual(segmentsIn(folder), NAMES.slice(1))
+    assert.equal(lines.filter((line) => line.includes('cannot note its reader store again')).length, 1)
+    isFull = false
+    shortener.upkeep(4)
+    assert.equal(readReaders(NODE_DISK, folder)[0]?.height, 15n)
+    assert.deepEqual(segmentsIn(folder), NAMES.slice(1))
+  })
+
   test('is not made again if it was deleted itself', async (t) => {
     const folder = await logOf(t, 15n)
     const shortener = new LogShortener({

@@ -31,11 +31,11 @@ export type AssemblerCounts = {
   blocks: number
   /** Events before the first BeginBlock of the input. */
   beforeFirstBlock: number
-  /** Events between an EndBlock and the next BeginBlock. */
+  /** Events between an EndBlock and the next BeginBlock, and of other heights within a block. */
   outsideBlocks: number
   /** Events whose index was already seen in their block. */
   repeated: number
-  /** Blocks without an EndBlock, and a block 1 of which a part is missing: they are dropped. */
+  /** Beginnings without an EndBlock, and each block 1 of which a part is missing: they are dropped. */
   incompleteBlocks: number
   /** Blocks that are not handed on because the store has them, complete or incomplete. */
   storedBlocks: number
@@ -51,7 +51,7 @@ export type AssemblerOptions = {
   first?: bigint | null
   /** The chain that events must have, if the store is empty; null or absent: that of the first event. */
   chainId?: string | null
-  /** Called with each whole block, which the assembler's `coverage` then includes. */
+  /** Called with each block that has ended, which the assembler's `coverage` then includes. */
   onBlock: (block: Block) => void
   /** Called with each event that is left out. */
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
@@ -404,7 +404,7 @@ export class BlockAssembler {
     onLeftOut(reason, this.#position)
   }
 
-  /** Hands on a whole block. `blockOne` are the hashes of the parts of block 1 that the store then has. */
+  /** Hands on a block that has ended. `blockOne` are the hashes of the parts of block 1 that the store then has. */
   #handOn(block: OpenBlock, blockOne: readonly string[] | null): void {
     const { height, timestamp, events, isIncomplete, storedIndex, weight } = block
     if (isIncomplete && this.#stored.isIncomplete(height)) {

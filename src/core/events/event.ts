@@ -1,6 +1,6 @@
 /**
- * The events that Lyra stores, as plain values. No later stage knows protobuf. Market, party and provision ids are lower
- * case; a market or provision id is 64 hex digits, a party id is the same or `network`. An asset's id is 64 hex digits in
+ * Events that Lyra stores, of kinds that more than one resource uses, as plain values. No later stage knows protobuf. Market,
+ * party and provision ids are lower case; a market or provision id is 64 hex digits, a party id is the same or `network`. An asset's id is 64 hex digits in
  * lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the
  * core's own text.
  */

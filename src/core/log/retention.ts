@@ -1,5 +1,5 @@
 import type { LogDisk } from './files/log-disk.ts'
-import { readersFolder, readReaders } from './files/reader-files.ts'
+import { type ReaderFile, readersFolder, readReaders } from './files/reader-files.ts'
 import { segmentName, segmentsIn } from './files/segment-name.ts'
 
 /** How much of a log is kept although no reader needs it. */
@@ -18,6 +18,8 @@ type RetentionOptions = {
    * full.
    */
   mayDelete: boolean
+  /** Readers whose files are lost: they need what they have not read by what they last said. */
+  lost?: readonly ReaderFile[]
   nowMs: number
 }
 
@@ -28,10 +30,10 @@ type RetentionOptions = {
  * @param isDiskFull whether the disk has just refused a write: then one segment is deleted, whatever is to be kept
  */
 export function deleteUnneeded(
-  { disk, folder, keep, mayDelete, nowMs }: RetentionOptions,
+  { disk, folder, keep, mayDelete, lost = [], nowMs }: RetentionOptions,
   isDiskFull = false,
 ): string[] {
-  const required = readReaders(disk, folder).filter(({ isRequired }) => isRequired)
+  const required = [...readReaders(disk, folder), ...lost].filter(({ isRequired }) => isRequired)
   // It was deleted, perhaps a moment ago: nobody knows what they need.
   if (disk.stat(readersFolder(folder)) === null) return []
   const sealed = segmentsIn(disk.list(folder)).flatMap((segment) => {

@@ -48,7 +48,7 @@ export function readReader(disk: LogDisk, folder: string, name: string): ReaderF
   const path = `${readersFolder(folder)}/${name}.json`
   const text = disk.readText(path)
   if (text === null && !mayExist(disk, path)) return null
-  // One that is no JSON is that of any reader.
+  // A file that is no JSON counts as `{}`.
   const value: Record<string, unknown> = Object(parseJson(text ?? ''))
   return {
     name,

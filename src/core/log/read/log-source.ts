@@ -29,7 +29,7 @@ export type LogSource = {
   /** Whether the log has not answered yet, and may still do so. */
   readonly isAwaited: boolean
   /**
-   * What is there now, as far as this is known at once; the same object until anything of it changes.
+   * What is there now, as far as this is known at once; another object if anything of it may have changed.
    *
    * @throws {NewerLogError} in a folder, when the head is of a later version. At a URL that is a fault.
    */

@@ -13,7 +13,7 @@ import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { NeededBlocks } from './needed-blocks.ts'
 
-/** Thrown by the sink of a segment, to leave it: a block of it is taken from another one. Caught where the segment is read. */
+/** Thrown by the sink of a segment, which nothing else can stop, to leave it. Caught where the segment is read. */
 class LeaveSegment extends Error {
   override name = 'LeaveSegment'
 }
@@ -111,7 +111,7 @@ export class LogBlocks {
     }
     if (reading === null) return false
     try {
-      this.#handOn(reading)
+      if (this.#handOn(reading)) this.#cursor.leave()
     } catch (error) {
       if (isUnreadable(error)) this.#cannotReadRest(reading.segment, error)
       else if (!(error instanceof LeaveSegment)) throw error
@@ -121,18 +121,25 @@ export class LogBlocks {
   }
 
   /**
-   * @throws {LeaveSegment} if blocks turn out to be missing that are elsewhere.
-   * @throws {GapError} if they are not, and must not be missing.
+   * Returns whether the segment is to be left.
+   *
+   * @throws {LeaveSegment} if that turns out before its bytes are handed on.
+   * @throws {GapError} if blocks are missing that are not elsewhere, and must not be.
    */
-  #handOn(reading: SegmentReading): void {
+  #handOn(reading: SegmentReading): boolean {
     const { segment, frames } = reading
     const isAtEnd = frames.handOn() === 'nothing'
     // It may have grown since reading began.
     const current = segment.log.current(segment) ?? segment
     const { last } = current
-    if (isAtEnd || isReadToEnd(current, frames.offset)) this.#leaveIfMissing(reading, last + 1n)
+    const isAllRead = isAtEnd || isReadToEnd(current, frames.offset)
+    if (isAllRead && this.#mustLeaveBefore(reading, last + 1n)) return true
+    if (!isAtEnd || last !== 1n) return false
     // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
-    if (isAtEnd && last === 1n) this.#orLeave(reading, () => this.#blocks.endBlockOne())
+    return this.#mustLeaveIfGap(reading, () => {
+      this.#blocks.endBlockOne()
+      return false
+    })
   }
 
   /**
@@ -177,87 +184,84 @@ export class LogBlocks {
     this.#blocks.beginSegment(this.#options.chain ?? ofLog)
     return (bytes, start, end, position) => {
       const reading = this.#cursor.reading!
+      let isToBeLeft: boolean
       try {
-        this.#accept(reading, bytes, start, end, position)
+        isToBeLeft = this.#accept(reading, bytes, start, end, position)
       } catch (error) {
         // A log is of one chain: an event of another one is damaged.
         const isOfOther = error instanceof ChainError && ofLog !== null && ofLog === this.#blocks.chainId
-        if (isUnreadable(error) || isOfOther) this.#cannotReadEvent(reading, error)
+        if (isUnreadable(error) || isOfOther) isToBeLeft = this.#mustLeaveAfter(reading, error)
         else if (error instanceof GapError) {
-          this.#leaveForGap(reading, error)
-          // The event may begin another block than the one that is passed over.
-          this.#orLeave(reading, () => this.#accept(reading, bytes, start, end, position))
+          isToBeLeft =
+            this.#mustLeaveForGap(reading, error) ||
+            // The event may begin another block than the one that is passed over.
+            this.#mustLeaveIfGap(reading, () => this.#accept(reading, bytes, start, end, position))
         } else throw error
       }
+      if (isToBeLeft) throw new LeaveSegment()
     }
   }
 
-  /** @throws {LeaveSegment}, and what `NeededBlocks.accept` throws. */
+  /** Takes an event. Returns whether the segment is to be left; throws what `NeededBlocks.accept` throws. */
   #accept(
     reading: SegmentReading,
     bytes: Buffer,
     start: number,
     end: number,
     position: RecordPosition,
-  ): void {
+  ): boolean {
     const begun = this.#blocks.accept(bytes, start, end, position)
-    if (begun !== null) this.#leaveIfMissing(reading, begun)
+    return begun !== null && this.#mustLeaveBefore(reading, begun)
   }
 
-  // What is missing
+  // What is missing. These return whether the segment that is read is to be left.
 
   /**
-   * Leaves a segment if another block comes where the needed one should, and that is elsewhere.
-   *
-   * @throws {LeaveSegment}
+   * Another block comes where the needed one should: the segment is left if that is elsewhere.
    *
    * @param next the block that has begun, or the one after the segment's last
    */
-  #leaveIfMissing(reading: SegmentReading, next: bigint): void {
+  #mustLeaveBefore(reading: SegmentReading, next: bigint): boolean {
     const from = this.#blocks.needed
-    if (from === null || from >= next) return
+    if (from === null || from >= next) return false
     // If the store has a part of it, other parts are of no use.
     const wantsWhole = this.#blocks.isIncomplete(from)
-    if (this.#noteMissing(reading, { from, to: next - 1n }, { wantsWhole })) throw new LeaveSegment()
+    return this.#noteMissing(reading, { from, to: next - 1n }, { wantsWhole })
   }
 
   /**
-   * Leaves a segment because of a gap, if one of the missing blocks is elsewhere, whole. A block in a gap of the store, which is not
+   * There is a gap: the segment is left if one of the missing blocks is elsewhere, whole. A block in a gap of the store, which is not
    * whole here either, is passed over.
    *
-   * @throws {LeaveSegment}
    * @throws {GapError} the gap, if it is not elsewhere.
    */
-  #leaveForGap(reading: SegmentReading, gap: GapError): void {
+  #mustLeaveForGap(reading: SegmentReading, gap: GapError): boolean {
     this.#blocks.drop()
-    if (this.#noteMissing(reading, gap, { wantsWhole: true })) throw new LeaveSegment()
+    if (this.#noteMissing(reading, gap, { wantsWhole: true })) return true
     if (!this.#isBelowNeeded(gap)) throw gap
+    return false
   }
 
-  /** Does work that may find a gap, and leaves the segment for that, as {@link LogBlocks.#leaveForGap}. */
-  #orLeave(reading: SegmentReading, work: () => void): void {
+  /** What work returns, unless it finds a gap: then as {@link LogBlocks.#mustLeaveForGap}. */
+  #mustLeaveIfGap(reading: SegmentReading, work: () => boolean): boolean {
     try {
-      work()
+      return work()
     } catch (error) {
       if (!(error instanceof GapError)) throw error
-      this.#leaveForGap(reading, error)
+      return this.#mustLeaveForGap(reading, error)
     }
   }
 
-  /**
-   * Passes over an event, and over the block that it is in; leaves the segment if that is elsewhere.
-   *
-   * @throws {LeaveSegment}
-   */
-  #cannotReadEvent(reading: SegmentReading, { message }: Error): void {
+  /** An event cannot be read: it is passed over, and the block that it is in; the segment is left if that is elsewhere. */
+  #mustLeaveAfter(reading: SegmentReading, { message }: Error): boolean {
     if (!this.#blocks.isOpen) {
       this.#options.logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
-      return
+      return false
     }
     const height = this.#blocks.drop()
-    if (height === null) return
+    if (height === null) return false
     this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    if (this.#noteMissing(reading, { from: height, to: height }, {}, message)) throw new LeaveSegment()
+    return this.#noteMissing(reading, { from: height, to: height }, {}, message)
   }
 
   /** Passes over everything in a segment from the needed block on. */

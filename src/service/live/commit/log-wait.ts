@@ -24,8 +24,10 @@ export class LogWait {
     const { segments, gaps } = this.#reader
     // A damage in the segment that is being written: no gap before a later segment is there.
     const reason = next !== null && segments.find(next) === null ? segments.reasonFor(next) : null
-    if (reason !== null && gaps.laterIn(next!) === null)
+    if (reason !== null && gaps.laterIn(next!) === null) {
+      this.#since = null
       return `block ${next} cannot be read: ${reason}; another segment may still get it`
+    }
     const [log] = next === null || segments.find(next) !== null ? [] : gaps.waitsFor(next)
     const later = log === undefined ? null : gaps.laterIn(next!)
     if (later === null) {

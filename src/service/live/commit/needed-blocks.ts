@@ -87,7 +87,7 @@ export class NeededBlocks {
   }
 
   /**
-   * Forgets the block that is not handed on, of which not all can be read; must be called after an error. Returns its height; null if
+   * Forgets the block that is not handed on, of which not all can be read; must be called after an error within a block. Returns its height; null if
    * none has begun, or the store has it.
    */
   drop(): bigint | null {

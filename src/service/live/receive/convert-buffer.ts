@@ -127,7 +127,7 @@ function announceUpgrade(path: string, writer: LogWriter): void {
   }
 }
 
-/** Tells the log how far such a version had forwarded at its orderly end. `name` is the forwarder's among the readers. */
+/** Tells the log how far a version before 0.3 had forwarded at its orderly end. `name` is the forwarder's among the readers. */
 export function takePosition(folder: string, eventLog: string, name: string): void {
   const path = join(folder, 'forward', 'position.json')
   const text = NODE_DISK.readText(path)

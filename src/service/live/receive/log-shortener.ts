@@ -1,6 +1,7 @@
 // When the receiver deletes segments of its event log.
 import type { Logger } from 'pino'
-import { NODE_DISK } from '#core/log/files/log-disk'
+import { ReportedFault } from '#core/domain/reported-fault'
+import { type LogDisk, NODE_DISK } from '#core/log/files/log-disk'
 import { remakeReadersFolder } from '#core/log/files/log-folder'
 import {
   type ReaderFile,
@@ -23,6 +24,8 @@ type LogShortenerOptions = {
   /** Whether a store was among the readers of an earlier process. */
   hadRequiredReader: boolean
   logger: Logger
+  /** The machine's by default. */
+  disk?: LogDisk
 }
 
 /**
@@ -32,14 +35,20 @@ type LogShortenerOptions = {
 export class LogShortener {
   readonly #options: LogShortenerOptions
   #hadRequiredReader: boolean
+  readonly #disk: LogDisk
+  readonly #fault: ReportedFault
   /** The readers as last seen. */
   #readers: readonly ReaderFile[] = []
+  /** Of the readers whose folder was deleted, those that the new one does not have yet. */
+  #lost: readonly ReaderFile[] = []
   /** When the log was shortened last, and the number of the segment that was written to then. */
   #shortened = { number: 0, atMs: 0 }
 
   constructor(options: LogShortenerOptions) {
     this.#options = options
     this.#hadRequiredReader = options.hadRequiredReader
+    this.#disk = options.disk ?? NODE_DISK
+    this.#fault = new ReportedFault(options.logger, 'warn')
   }
 
   /** Whether a store has been among the readers. */
@@ -59,9 +68,11 @@ export class LogShortener {
     this.#shortened = { number, atMs: performance.now() }
     try {
       this.#restoreReaders()
-      return this.#shorten(false)
+      const hasDeleted = this.#shorten(false)
+      if (this.#lost.length === 0) this.#fault.over()
+      return hasDeleted
     } catch (error) {
-      this.#options.logger.warn(`the event log cannot be shortened: ${(error as Error).message}`)
+      this.#fault.report(`the event log cannot be shortened: ${(error as Error).message}`)
       return false
     }
   }
@@ -73,13 +84,13 @@ export class LogShortener {
 
   #shorten(isDiskFull: boolean): boolean {
     const { folder, keep, isKeepSet } = this.#options
-    const readers = readReaders(NODE_DISK, folder)
-    if (NODE_DISK.stat(readersFolder(folder)) === null) return false
+    const readers = readReaders(this.#disk, folder)
+    if (this.#disk.stat(readersFolder(folder)) === null) return false
     this.#readers = readers
     this.#hadRequiredReader ||= readers.some(({ isRequired }) => isRequired)
     const mayDelete = isKeepSet || this.#hadRequiredReader
     const deleted = deleteUnneeded(
-      { disk: NODE_DISK, folder, keep, mayDelete, nowMs: Date.now() },
+      { disk: this.#disk, folder, keep, mayDelete, lost: this.#lost, nowMs: Date.now() },
       isDiskFull,
     )
     return deleted.length > 0
@@ -88,18 +99,28 @@ export class LogShortener {
   /** If the readers' folder was deleted, makes it again, with what they last said: no more than is true. */
   #restoreReaders(): void {
     const { folder, logger } = this.#options
-    if (!remakeReadersFolder(folder)) return
-    logger.warn(
-      `${folder}: the folder of the readers was deleted; it is there again, with what is known of them`,
-    )
-    for (const reader of this.#readers) {
+    if (remakeReadersFolder(folder)) {
+      logger.warn(
+        `${folder}: the folder of the readers was deleted; it is there again, with what is known of them`,
+      )
+      this.#lost = [...this.#readers, ...this.#lost]
+    }
+    this.#lost = this.#lost.filter((reader) => !this.#isRestored(reader))
+  }
+
+  /** Writes a reader's file, unless it is there; false if that is impossible now. */
+  #isRestored(reader: ReaderFile): boolean {
+    const { folder } = this.#options
+    try {
       // One that runs may have been faster.
-      if (readReader(NODE_DISK, folder, reader.name) !== null) continue
-      try {
-        writeReader(NODE_DISK, folder, { ...reader, isClean: false })
-      } catch (error) {
-        logger.warn(`the event log has forgotten its reader ${reader.name}: ${(error as Error).message}`)
-      }
+      if (readReader(this.#disk, folder, reader.name) === null)
+        writeReader(this.#disk, folder, { ...reader, isClean: false })
+      return true
+    } catch (error) {
+      this.#fault.report(
+        `the event log cannot note its reader ${reader.name} again, and keeps what that needs: ${(error as Error).message}`,
+      )
+      return false
     }
   }
 }

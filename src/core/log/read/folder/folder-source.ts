@@ -98,7 +98,7 @@ export class FolderSource implements LogSource {
 
 /** What changes of a head for its readers. */
 function printOf(head: LogHead | null): string | null {
-  return head === null ? null : `${head.number} ${head.bytes} ${head.upgrade?.height ?? ''}`
+  return head === null ? null : `${head.number} ${head.first} ${head.bytes} ${head.upgrade?.height ?? ''}`
 }
 
 /** The file of the segment whose blocks a head names; null if it names none. */

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LogWait } from '#service/live/commit/log-wait'
+import { eventsOf, markedBlocks } from '../fixtures/events/event-stream.ts'
+import { MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
+
+const eventsIn = (from: number, to: number) => eventsOf(markedBlocks(from, to))
+
+test('A log that is waited for is named once that lasts for ten seconds, each time anew', (t) => {
+  let now = 1_000_000
+  t.mock.method(performance, 'now', () => now)
+  const [ahead, behind] = [new MemoryLog(), new MemoryLog()]
+  ahead.seal(1, [1, 10], eventsIn(1, 10))
+  ahead.seal(2, [12, 14], eventsIn(12, 14))
+  behind.writeOpen(1, [1, 10], eventsIn(1, 10))
+  behind.writeReceiver()
+  const reader = readLogs(t, ahead, behind)
+  const wait = new LogWait(reader)
+  for (let outage = 1; outage <= 2; outage++) {
+    assert.equal(wait.describe(11n), null)
+    now += 9_999
+    assert.equal(wait.describe(11n), null)
+    now += 1
+    assert.equal(wait.describe(11n), 'waiting for block 11 in log 2; log 1 continues with 12')
+    // Nothing is waited for: another block is the next one.
+    assert.equal(wait.describe(12n), null)
+  }
+  behind.writeOpen(1, [1, 11], eventsIn(1, 11))
+  reader.refresh()
+  now += 60_000
+  assert.equal(wait.describe(11n), null)
+  assert.equal(wait.describe(null), null)
+})
