@@ -12,7 +12,7 @@ import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { isOutdated } from '../service/freshness.ts'
 import { marketLabel } from '../service/instruments.ts'
-import { currentRate, nextPaymentOf, standingOf, whyNoFunding } from '../service/summary.ts'
+import { currentRate, marketStatusOf, nextPaymentOf, whyNoFunding } from '../service/summary.ts'
 import type { Sort } from './market-order.ts'
 import { averageOn, pricePremiumOf, type RateBasis, rateOn } from './rates.ts'
 import { Sparkline } from './sparkline.tsx'
@@ -191,11 +191,11 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'State and trading mode of the market.',
     broad: true,
     cell: (summary) => {
-      const standing = standingOf(summary)
-      if (standing === null) return <span class="quiet">not known</span>
+      const status = marketStatusOf(summary)
+      if (status === null) return <span class="quiet">not known</span>
       return (
         <span class={isOutdated.value ? 'stale' : undefined}>
-          <MarketState standing={standing} />
+          <MarketState status={status} />
         </span>
       )
     },

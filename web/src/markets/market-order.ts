@@ -2,7 +2,7 @@ import type { MarketSummary } from 'lyra-client'
 import { type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { type Sorting, sortRows } from '../parts/tables/sorting.ts'
 import { marketLabel } from '../service/instruments.ts'
-import { currentRate, nextPaymentOf, standingOf } from '../service/summary.ts'
+import { currentRate, marketStatusOf, nextPaymentOf } from '../service/summary.ts'
 import { averageOn, pricePremiumOf, type RateBasis, rateOn } from './rates.ts'
 
 /** What markets are sorted by. */
@@ -28,7 +28,7 @@ export type MarketSorting = Sorting<Sort> & { basis: RateBasis; last: bigint }
 /** A column's sort key: a number or a text; null is last. */
 function keyOf(summary: MarketSummary, { column, basis, last }: MarketSorting): Decimal | string | null {
   const rate = currentRate(summary)
-  const standing = standingOf(summary)
+  const status = marketStatusOf(summary)
   switch (column) {
     case 'market':
       return marketLabel(summary.marketId)
@@ -51,7 +51,7 @@ function keyOf(summary: MarketSummary, { column, basis, last }: MarketSorting): 
     case 'providers':
       return parseDecimal(summary.providers)
     case 'state':
-      return standing === null ? null : `${standing.state} ${standing.tradingMode}`
+      return status === null ? null : `${status.state} ${status.tradingMode}`
   }
 }
 

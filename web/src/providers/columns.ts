@@ -199,7 +199,7 @@ export function isPenalised({ sla }: LiquidityProvider): boolean {
 export const isPenalty = (text: string | null) => (parseDecimal(text ?? '')?.digits ?? 0n) !== 0n
 
 /** Whether a provider's share is below so many percent. */
-export function isBelow({ feeShare }: LiquidityProvider, percent: Decimal): boolean {
+export function hasShareBelow({ feeShare }: LiquidityProvider, percent: Decimal): boolean {
   const share = parseDecimal(feeShare.equityLikeShare)
   return share !== null && compare(share, { digits: percent.digits, scale: percent.scale + 2 }) < 0
 }

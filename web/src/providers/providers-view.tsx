@@ -14,7 +14,7 @@ import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
 import type { Query } from '../service/use-query.ts'
-import { isBelow, isPenalised } from './columns.ts'
+import { hasShareBelow, isPenalised } from './columns.ts'
 import { readFilter } from './filters.tsx'
 import { History } from './history.tsx'
 import { Meanings } from './meanings.tsx'
@@ -117,7 +117,7 @@ export function Providers({ market, party, list }: ProvidersProps) {
   const { penalised, below } = readFilter()
   const ofParty = (data?.providers ?? []).filter(({ partyId }) => party === null || partyId.startsWith(party))
   const listed = ofParty.filter(
-    (provider) => (!penalised || isPenalised(provider)) && (below === null || isBelow(provider, below)),
+    (provider) => (!penalised || isPenalised(provider)) && (below === null || hasShareBelow(provider, below)),
   )
   const first = listed[0]
   const areOneAsset =

@@ -30,18 +30,18 @@ const ENDED: readonly string[] = [
   'STATE_SETTLED',
 ]
 
-/** How a market stands: by its latest market data or, without those, its older instrument. */
-export type Standing = Pick<MarketData, 'tradingMode'> & {
+/** A market's state and trading mode, by its latest market data or, without those, its older instrument. */
+export type MarketStatus = Pick<MarketData, 'tradingMode'> & {
   state: MarketData['marketState']
   hasEnded: boolean
   /** The time of the market data, Unix nanoseconds as text; null without. */
   at: string | null
 }
 
-export function standingOf({
+export function marketStatusOf({
   instrument,
   marketData,
-}: Pick<MarketSummary, 'instrument' | 'marketData'>): Standing | null {
+}: Pick<MarketSummary, 'instrument' | 'marketData'>): MarketStatus | null {
   const state = marketData?.marketState ?? instrument?.state
   const tradingMode = marketData?.tradingMode ?? instrument?.tradingMode
   if (state === undefined || tradingMode === undefined) return null
@@ -66,13 +66,13 @@ export type CurrentRate = { text: string; at: string | null }
 /** The running period's estimated rate, or the last paid one. Null for a market that has ended. */
 export function currentRate(summary: MarketSummary): CurrentRate | null {
   const { estimate, lastPaidPeriod } = summary
-  if (standingOf(summary)?.hasEnded) return null
+  if (marketStatusOf(summary)?.hasEnded) return null
   if (estimate !== null) return { text: estimate.fundingRate, at: estimate.at }
   return lastPaidPeriod?.fundingRate === undefined ? null : { text: lastPaidPeriod.fundingRate, at: null }
 }
 
 /** When the market pays next after a time, Unix nanoseconds; null for one that has ended, or has no schedule. */
 export function nextPaymentOf(summary: MarketSummary, after: bigint): bigint | null {
-  if (standingOf(summary)?.hasEnded) return null
+  if (marketStatusOf(summary)?.hasEnded) return null
   return nextPayment(summary.instrument?.funding?.schedule, after)
 }

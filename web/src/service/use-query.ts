@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { recoveries } from './connection.ts'
 
-/** State of a request. `Answered` of `parts/states.tsx` shows each figure of `data` as what it is. */
+/** State of a request. `Answered` of `parts/states/states.tsx` shows each figure of `data` as what it is. */
 export type Query<T> = {
   /**
    * The last answer. While another question is being answered, still that to the one before, for some seconds; null if it has

@@ -23,7 +23,7 @@ import type { Range } from '../../series/series.ts'
 import { reasonOf } from '../../service/connection.ts'
 import { isCurrent, isOutdated } from '../../service/freshness.ts'
 import { isWhole, missingOf } from '../../service/missing.ts'
-import { standingOf } from '../../service/summary.ts'
+import { marketStatusOf } from '../../service/summary.ts'
 import type { Query } from '../../service/use-query.ts'
 import { runningPeriod } from '../data/reading.ts'
 import { AnnualRate, Rate } from '../rate.tsx'
@@ -181,7 +181,7 @@ export function whyUnknown(error: Error): string {
 /** Why the running period has no estimate. */
 function whyNoEstimate(summary: MarketSummary | null): string {
   if (summary === null) return 'No estimate'
-  if (standingOf(summary)?.hasEnded) return 'No estimate: the market has ended'
+  if (marketStatusOf(summary)?.hasEnded) return 'No estimate: the market has ended'
   if (summary.marketData === null) return 'No estimate: the store has no market data of this market'
   if (summary.runningPeriod === null)
     return 'No estimate: a later period has begun, whose first block is missing'

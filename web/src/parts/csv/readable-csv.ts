@@ -1,5 +1,6 @@
 import { withoutFormula } from '../../../../src/core/domain/formula.ts'
 import { exactAmount, markUnit, type Unit } from '../../figures/amount.ts'
+import { watchedFetch } from '../../service/connection.ts'
 import { instrumentOf, marketLabel, marketUnit } from '../../service/instruments.ts'
 import { csvOf } from './csv.ts'
 
@@ -132,7 +133,7 @@ export async function askReadable(
 ): Promise<{ blob: Blob; name: string }> {
   const address = new URL(url, location.origin)
   address.searchParams.set('times', 'iso')
-  const answer = await fetch(address)
+  const answer = await watchedFetch(address)
   if (!answer.ok || answer.body === null) throw new Error(`The service answered ${answer.status}.`)
   const [rows, readable] = [new CsvRows(), new ReadableRows(marketId)]
   const parts: string[] = []

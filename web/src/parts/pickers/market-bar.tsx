@@ -5,7 +5,7 @@ import { lastHeight, latestCoverage } from '../../service/coverage.ts'
 import { isOutdated } from '../../service/freshness.ts'
 import { instrumentOf } from '../../service/instruments.ts'
 import { lyra } from '../../service/lyra.ts'
-import { type Standing, standingOf } from '../../service/summary.ts'
+import { type MarketStatus, marketStatusOf } from '../../service/summary.ts'
 import { type Query, useQuery } from '../../service/use-query.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { CopyLink } from '../request.tsx'
@@ -40,7 +40,7 @@ export function MarketBar({ marketId, summary, markets, none, onPick, children, 
   const instrument = marketId === null ? null : instrumentOf(marketId)
   // Another market's state beside this one's name would be taken for its own.
   const known = summary.isOther ? null : summary.data
-  const standing = known === null ? null : standingOf(known)
+  const status = known === null ? null : marketStatusOf(known)
   return (
     <div class="view-bar">
       <MarketPicker
@@ -49,10 +49,10 @@ export function MarketBar({ marketId, summary, markets, none, onPick, children, 
         {...(none !== undefined && { none })}
         onPick={onPick}
       />
-      {(instrument !== null || standing !== null) && (
+      {(instrument !== null || status !== null) && (
         <span class={summary.staleSince !== null || isOutdated.value ? 'about stale' : 'about'}>
           {instrument !== null && instrument.name !== '' && <span class="about-name">{instrument.name}</span>}
-          {standing !== null && <MarketState standing={standing} />}
+          {status !== null && <MarketState status={status} />}
         </span>
       )}
       {beside}
@@ -66,14 +66,14 @@ export function MarketBar({ marketId, summary, markets, none, onPick, children, 
 }
 
 /** A market's state and how it trades: `Active`, `Suspended · monitoring auction`, or `Settled since 2023-10-05 10:15`. */
-export function MarketState({ standing }: { standing: Standing }) {
-  const text = describeState(standing)
-  const good = standing.state === 'STATE_ACTIVE' && !text.includes('auction')
-  const look = standing.hasEnded ? 'ended' : good ? 'good' : 'other'
+export function MarketState({ status }: { status: MarketStatus }) {
+  const text = describeState(status)
+  const good = status.state === 'STATE_ACTIVE' && !text.includes('auction')
+  const look = status.hasEnded ? 'ended' : good ? 'good' : 'other'
   return <span class={`state-chip ${look}`}>{text}</span>
 }
 
-export function describeState({ state, tradingMode, hasEnded, at }: Standing): string {
+export function describeState({ state, tradingMode, hasEnded, at }: MarketStatus): string {
   const words = (text: string, prefix: string) => text.slice(prefix.length).replaceAll('_', ' ').toLowerCase()
   const named = words(state, 'STATE_')
   const mode = words(tradingMode, 'TRADING_MODE_')
