@@ -31,7 +31,8 @@ export async function withLiveService<T>(work: (service: LiveService) => Promise
   )
   let output = ''
   try {
-    const [base, corePort] = await new Promise<[string, number]>((resolve) => {
+    const [base, corePort] = await new Promise<[string, number]>((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`it ended with ${code}`)))
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         output += text
         const address = /serving .* on (http:\/\/[\d.:]+)/.exec(output)
@@ -43,8 +44,9 @@ export async function withLiveService<T>(work: (service: LiveService) => Promise
   } catch (error) {
     throw new Error(`the service said:\n${output}`, { cause: error })
   } finally {
+    const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await exited
     rmSync(folder, { recursive: true, force: true })
   }
 }

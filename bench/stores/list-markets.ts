@@ -1,4 +1,4 @@
-// Prints the markets of a SQLite store that have data points.
+// Prints the markets of a SQLite store that any row names.
 import { DatabaseSync } from 'node:sqlite'
 
 const database = new DatabaseSync(process.argv[2]!, { readOnly: true })

@@ -21,7 +21,7 @@ import {
 /** How values are written. */
 const FORM_PARAMETERS = [EXPORT_TIMES_PARAMETER, NUMBERS_PARAMETER]
 
-const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
+const PAGE_ONLY = ['pagination.first', 'pagination.last', 'pagination.before']
 
 /** The parameters of a resource's operation, with the format. */
 export function exportParametersOf(resource: Resource): readonly Parameter[] {
@@ -53,7 +53,7 @@ const OTHERWISE: Record<string, Partial<Parameter>> = {
 }
 
 /** Whether only pages have a parameter: an export refuses it. */
-export const isOfPagesAlone = ({ name }: Pick<Parameter, 'name'>) => NOT_PAGED.includes(name)
+export const isOfPagesAlone = ({ name }: Pick<Parameter, 'name'>) => PAGE_ONLY.includes(name)
 
 /**
  * Checks a request for an export.
@@ -122,9 +122,9 @@ const otherFormat = (name: string, value: string, formats: readonly ExportFormat
   )
 
 function refusePaging(values: ParameterValues): void {
-  const paged = NOT_PAGED.find((name) => values.has(name))
-  if (paged === undefined) return
+  const pageOnly = PAGE_ONLY.find((name) => values.has(name))
+  if (pageOnly === undefined) return
   throw invalidPagination(
-    `${paged} cannot be used with an export of all rows; only pagination.after and pagination.newestFirst are allowed`,
+    `${pageOnly} cannot be used with an export of all rows; only pagination.after and pagination.newestFirst are allowed`,
   )
 }

@@ -62,7 +62,7 @@ export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
   faultOf: faultOfPayments,
   project: (batch, event, position, block, at) => {
     const rows = new PaymentRows(event, position, block.timestamp)
-    for (const { index, amount } of lossesOf(block).get(at) ?? []) rows.lose(index, amount)
+    for (const { payment, amount } of lossesOf(block).get(at) ?? []) rows.lose(payment, amount)
     putSource(batch, fundingPaymentTable, rows)
   },
 }
@@ -124,7 +124,7 @@ class PaymentRows implements Iterable<PaymentRow> {
   readonly marketId: string
   readonly #payments: PaymentList
   readonly #shared: Omit<PaymentRow, 'party_id' | keyof ChangedAmounts>
-  /** Changed amounts, by the payment's index in the event. */
+  /** Changed amounts, by the payment's place in the event. */
   readonly #changed = new Map<number, ChangedAmounts>()
 
   constructor(
@@ -141,24 +141,25 @@ class PaymentRows implements Iterable<PaymentRow> {
     return this.#payments.length
   }
 
-  lose(index: number, loss: string): void {
-    const { amount } = this.#payments.at(index)
-    const before = this.#changed.get(index) ?? { amount, loss_amount: '0' }
-    this.#changed.set(index, withLoss(before, loss))
+  /** @param payment its place in the event */
+  lose(payment: number, loss: string): void {
+    const { amount } = this.#payments.at(payment)
+    const before = this.#changed.get(payment) ?? { amount, loss_amount: '0' }
+    this.#changed.set(payment, withLoss(before, loss))
   }
 
   *[Symbol.iterator](): Generator<PaymentRow> {
     const { market_id, seq, timestamp, height, event_index } = this.#shared
-    for (const index of this.#payments.orderByParty()) {
-      const { partyId: party_id, amount } = this.#payments.at(index)
-      const { amount: paid, loss_amount } = this.#changed.get(index) ?? { amount, loss_amount: '0' }
+    for (const payment of this.#payments.orderByParty()) {
+      const { partyId: party_id, amount } = this.#payments.at(payment)
+      const { amount: paid, loss_amount } = this.#changed.get(payment) ?? { amount, loss_amount: '0' }
       yield { market_id, party_id, seq, timestamp, amount: paid, loss_amount, height, event_index }
     }
   }
 }
 
-/** What a payment loses: its index in its event, and the amount. */
-type Loss = { index: number; amount: string }
+/** What a payment loses: its place in its event, and the amount. */
+type Loss = { payment: number; amount: string }
 
 /** The losses of a block (usually none), by the index among its events of the one with the payments that they are of. */
 type BlockLosses = ReadonlyMap<number, readonly Loss[]>
@@ -185,19 +186,19 @@ function findLosses({ events, isIncomplete }: ProjectedBlock): BlockLosses {
   const losers = new Set(events.flatMap(({ event }) => (isLoss(event) ? [loserOf(event)] : [])))
   if (losers.size === 0) return losses
   /** The latest payment of each loser so far. */
-  const latest = new Map<string, { at: number; index: number }>()
+  const latest = new Map<string, { at: number; payment: number }>()
   for (const [at, { event }] of events.entries()) {
     if (arePayments(event)) {
-      let index = 0
+      let payment = 0
       for (const { partyId } of event.payments) {
         const loser = loserOf({ marketId: event.marketId, partyId })
-        if (losers.has(loser)) latest.set(loser, { at, index })
-        index++
+        if (losers.has(loser)) latest.set(loser, { at, payment })
+        payment++
       }
     } else if (isLoss(event)) {
-      const payment = latest.get(loserOf(event))
-      if (payment === undefined) continue
-      getOrInsert(losses, payment.at, () => []).push({ index: payment.index, amount: event.amount })
+      const of = latest.get(loserOf(event))
+      if (of === undefined) continue
+      getOrInsert(losses, of.at, () => []).push({ payment: of.payment, amount: event.amount })
     }
   }
   return losses

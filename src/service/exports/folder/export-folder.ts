@@ -31,7 +31,7 @@ export type FolderOptions = Omit<PartOptions, 'resource' | 'selection'>
 type FolderReport = { rows: number; files: number; height: bigint }
 
 /**
- * Writes all rows of every resource into a folder, as Parquet by market. It is written beside the folder and replaces it
+ * Writes all rows of every resource into a folder, as Parquet. It is written beside the folder and replaces it
  * once it is complete and on disk; until then an earlier export remains. The next run removes the remains of an interrupted
  * one.
  *

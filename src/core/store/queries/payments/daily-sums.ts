@@ -11,7 +11,7 @@ import { readStoredDays } from './summed-days.ts'
 /** A UTC day of a market, counted from 1970-01-01 on. */
 export type MarketDay = { marketId: string; day: bigint }
 
-/** So many payments of a day are added up together at most: the memory of a commit is limited. */
+/** A day with more payments is added up in parts: the memory of a commit is limited. */
 const MOST_AT_ONCE = 100_000n
 
 /** All parties in parts, by the first character of their ids: these are hex digits, or `network`. */

@@ -40,8 +40,7 @@ export function* readPartyFunding(query: PartyFundingQuery): Query<PartyFunding 
   const { state, days } = covered
   const { partyId, marketId, span } = query
   const markets = new Map<string, MarketSums>()
-  const selection = marketId === null ? { marketId, partyId } : { marketId, partyId }
-  const read = yield* readSummands(selection, query, days, MAX_SUMMED_ROWS, (summand) => {
+  const read = yield* readSummands({ marketId, partyId }, query, days, MAX_SUMMED_ROWS, (summand) => {
     let sums = markets.get(summand.marketId)
     if (sums === undefined) {
       sums = { all: new FundingSum(), buckets: new Map() }

@@ -17,7 +17,7 @@ import type { Days } from './summed-days.ts'
 export const MAX_SUMMED_ROWS = 500_000
 
 /** The payments of a party, of one market, or of a party in one market. */
-type PaymentSelection = { marketId: string; partyId: string | null } | { marketId: null; partyId: string }
+type PaymentSelection = { marketId: string | null; partyId: string } | { marketId: string; partyId: null }
 
 /** What is added to the sums of a party in a market. */
 type PartySummand = Summand & {
@@ -56,16 +56,6 @@ const SUM_COLUMNS = `market_id, party_id, ${textOf('day')}, ${textOf('payments')
 
 /** The scan of a selection's sums by day, in the order of an index. */
 function sumsScanOf({ marketId, partyId }: PaymentSelection, { from, to }: Days): KeysetScan {
-  if (marketId === null) {
-    return {
-      text: `select ${SUM_COLUMNS} from funding_daily_sums
-        where party_id = $1 and day < $2 and (day, market_id) > ($3, $4)
-        order by funding_daily_sums.day, market_id limit ${ROWS_AT_ONCE}`,
-      fixed: [partyId, to],
-      begin: [from, ''],
-      keyOf: ([market, , day]) => [BigInt(day!), String(market)],
-    }
-  }
   if (partyId === null) {
     return {
       text: `select ${SUM_COLUMNS} from funding_daily_sums
@@ -74,6 +64,16 @@ function sumsScanOf({ marketId, partyId }: PaymentSelection, { from, to }: Days)
       fixed: [marketId, to],
       begin: [from, ''],
       keyOf: ([, party, day]) => [BigInt(day!), String(party)],
+    }
+  }
+  if (marketId === null) {
+    return {
+      text: `select ${SUM_COLUMNS} from funding_daily_sums
+        where party_id = $1 and day < $2 and (day, market_id) > ($3, $4)
+        order by funding_daily_sums.day, market_id limit ${ROWS_AT_ONCE}`,
+      fixed: [partyId, to],
+      begin: [from, ''],
+      keyOf: ([market, , day]) => [BigInt(day!), String(market)],
     }
   }
   return {
@@ -111,16 +111,6 @@ const PAYMENT_COLUMNS = `market_id, party_id, ${textOf('timestamp')}, ${textOf('
 
 /** The scan of a selection's payments, in the order of an index. */
 function paymentsScanOf({ marketId, partyId }: PaymentSelection, from: bigint, upTo: bigint): KeysetScan {
-  if (marketId === null) {
-    return {
-      text: `select ${PAYMENT_COLUMNS} from funding_payments
-        where party_id = $1 and timestamp <= $2 and (timestamp, market_id, seq) > ($3, $4, $5)
-        order by timestamp, market_id, seq limit ${ROWS_AT_ONCE}`,
-      fixed: [partyId, upTo],
-      begin: [from, '', -1n],
-      keyOf: ([market, , time, seq]) => [BigInt(time!), String(market), BigInt(seq!)],
-    }
-  }
   if (partyId === null) {
     return {
       text: `select ${PAYMENT_COLUMNS} from funding_payments
@@ -129,6 +119,16 @@ function paymentsScanOf({ marketId, partyId }: PaymentSelection, from: bigint, u
       fixed: [marketId, upTo],
       begin: [from, -1n, ''],
       keyOf: ([, party, time, seq]) => [BigInt(time!), BigInt(seq!), String(party)],
+    }
+  }
+  if (marketId === null) {
+    return {
+      text: `select ${PAYMENT_COLUMNS} from funding_payments
+        where party_id = $1 and timestamp <= $2 and (timestamp, market_id, seq) > ($3, $4, $5)
+        order by timestamp, market_id, seq limit ${ROWS_AT_ONCE}`,
+      fixed: [partyId, upTo],
+      begin: [from, '', -1n],
+      keyOf: ([market, , time, seq]) => [BigInt(time!), String(market), BigInt(seq!)],
     }
   }
   return {
