@@ -73,7 +73,7 @@ export class CompleteBlocks {
    * | goes on later | another one | turns to that once it has been ahead for long; false until then |
    * | has ended | another one | turns to that |
    * | goes on later | the same, with more bytes now, or of block 1 only a part has ended | false |
-   * | has ended, with one part of block 1 | the same | block 1 is in another segment, or has one part |
+   * | has ended, by its name with block 1, and one part of it | the same | block 1 is in another segment, or has one part |
    * | either | the same, all of it read | the height is missing there: it is looked for again |
    */
   async #readMore(height: bigint): Promise<boolean> {

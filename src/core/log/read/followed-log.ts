@@ -18,7 +18,7 @@ export type LogSegment = {
   restarts: number
 }
 
-/** Whether two are the same segment, of which one may have been read further. */
+/** Whether two are the same segment, of which one may have grown. */
 export function isSameSegment(one: LogSegment, other: LogSegment): boolean {
   if (one.log !== other.log || one.restarts !== other.restarts) return false
   return one.number === other.number && one.first === other.first
@@ -146,7 +146,11 @@ export class FollowedLog {
     }
   }
 
-  /** The file of a segment is not there: looks at the log again, names included. */
+  /**
+   * The file of a segment is not there: looks at the log again, names included.
+   *
+   * @throws {LogUnreachableError} if a web server does not answer.
+   */
   async listAgain({ name }: LogSegment): Promise<void> {
     try {
       await this.#source.listAgain(name)

@@ -36,7 +36,11 @@ export class LogReader {
     for (const stop of this.#stops) stop()
   }
 
-  /** Reads the heads and names of all logs again. */
+  /**
+   * Looks at all logs again.
+   *
+   * @throws {NewerLogError} when a log's head is of a later version.
+   */
   refresh(): void {
     for (const log of this.logs) log.refresh()
   }

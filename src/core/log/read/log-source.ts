@@ -9,7 +9,7 @@ export type SegmentFile = { segment: SegmentName; name: string; bytes: number }
 export type LogContents = {
   /** Null if there is none yet. */
   readonly head: LogHead | null
-  /** By number; the same list until the names are read again. */
+  /** By number. */
   readonly files: readonly SegmentFile[]
   /** Why the log cannot be read: the code of the error, or what it is and what to do; null while it can be. Public. */
   readonly fault: string | null

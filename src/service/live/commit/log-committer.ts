@@ -132,7 +132,7 @@ export class LogCommitter {
     return null
   }
 
-  /** Waits before the next attempt, as the table of this class says; throws an error that is no fault of events, store or logs. */
+  /** Waits before the next attempt, as the table of this class says; throws any other error. */
   async #waitAfter(error: unknown): Promise<void> {
     const { signal } = this.#options
     if (error instanceof GapError) await this.#untilClosed(error)

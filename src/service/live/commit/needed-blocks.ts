@@ -78,7 +78,7 @@ export class NeededBlocks {
   }
 
   /**
-   * The segment ends after block 1: that is handed on, if one of its parts has ended.
+   * No other part of block 1 follows: it is handed on, if one has ended.
    *
    * @throws {GapError} if a part of it is missing that must not be.
    */

@@ -73,7 +73,7 @@ export class StoreProgress {
     return readStore(this.#options.store, readCoverage).catch(() => null)
   }
 
-  /** Whether the store is beyond the beginning of a gap, or an operator has accepted it. */
+  /** Whether the store has reached the beginning of a gap since, or an operator has accepted it. */
   isAnswered({ from, to }: GapError): Promise<boolean> {
     // The store may have a part of the first block that is missing.
     const seen = this.#height ?? -1n

@@ -18,9 +18,9 @@ const REFUSED_MS = 60_000
 type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; incomplete: SegmentsByHeight }
 
 /**
- * Chooses the segment to read a block from: the newest one of a log that has it, and of several logs that can be read the one
- * that is sealed, or further. One whose log or bytes cannot be read at the moment is chosen only if there is no other one; a segment
- * in which events of the block are missing, only if no log has it whole. It owns what is known of blocks that cannot be read.
+ * Chooses the segment to read a block from. Of those that have it, by their names and as far as is known, goes first, in this order:
+ * one that has it whole; whose bytes were not refused a moment ago; the newest of its log; of a log without a fault; a sealed one; that
+ * which is further; that of the log which was named first. It owns what is known of blocks that cannot be read.
  */
 export class SegmentChoice {
   readonly #logs: readonly FollowedLog[]

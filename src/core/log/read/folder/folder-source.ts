@@ -66,7 +66,7 @@ export class FolderSource implements LogSource {
     return () => this.#watching?.stop()
   }
 
-  /** Reads the names again. What was listed before stays while that is impossible. */
+  /** Reads the names again. What is in the contents stays while that is impossible. */
   #list(): void {
     const { head, files } = this.#contents
     try {

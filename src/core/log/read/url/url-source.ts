@@ -27,7 +27,7 @@ type ReadIndex = { headNumber: number; atMs: number; files: readonly SegmentFile
 /**
  * An event log that a web server publishes. It is looked at each second in the background: the head, the index if that may
  * have changed, and the receiver's state. Whatever is wrong with an answer is a fault, until the same request is answered
- * well; until then the log is as it was seen before.
+ * well. If head or index cannot be read, the log is as it was seen before.
  */
 export class UrlSource implements LogSource {
   readonly name: string
