@@ -184,6 +184,10 @@ describe('Block 1, of two parts,', () => {
     [[1, 2], GENESIS],
     [[3, 3], eventsOfBlock(3)],
   ]
+  cut['its segment ends within a part'] = [
+    [[1, 1], eventsOfBlock(1).slice(0, -1)],
+    [[2, 3], later],
+  ]
   for (const [what, segments] of Object.entries(cut)) {
     test(`is missing if ${what}`, async (t) => {
       const { given, gaps } = await storeAll(readLogs(t, logOf(segments)))

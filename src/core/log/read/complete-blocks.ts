@@ -178,7 +178,8 @@ class SegmentBlocks {
 
   /** Whether one part of block 1 has ended: the other one, or block 2, may follow. */
   get isInBlockOne(): boolean {
-    return this.#blockOne !== null && !this.#isBlockOneCut
+    const isOtherCut = this.#isAtEnd && this.#check.isBlockOpen
+    return this.#blockOne !== null && !this.#isBlockOneCut && !isOtherCut
   }
 
   /** No other part of block 1 follows: it is among the blocks now, if it is complete. */
