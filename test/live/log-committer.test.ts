@@ -39,7 +39,7 @@ const failsToClose = (store: StoreAdmin): StoreAdmin => {
 }
 
 describe('The committer of a log', () => {
-  test('says that the store could not be closed, until it has committed again', async (t) => {
+  test('says that the store could not be closed, and goes on', async (t) => {
     const log = join(temporaryFolder(t), 'log')
     await writeBlocks(log, [1, 5])
     const service = await follow(t, [log], null, failsToClose)

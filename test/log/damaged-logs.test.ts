@@ -92,7 +92,7 @@ async function storeAll(
   let coverage = stored
   for (let round = 0; round < 100; round++) {
     const accepted = gaps.toSorted((one, other) => Number(one.from - other.from))
-    const blocks = blocksFor(reader, given, { stored: coverage, accepted, allowGap })
+    const blocks = blocksFor(reader, (block) => given.push(block), { stored: coverage, accepted, allowGap })
     try {
       let pieces = 0
       while (await blocks.readPiece())
@@ -248,7 +248,7 @@ describe('Block 1, of two parts,', () => {
     log.writeOpen(1, [1, 1], GENESIS)
     const reader = readLogs(t, log)
     const given: GivenBlock[] = []
-    const blocks = blocksFor(reader, given)
+    const blocks = blocksFor(reader, (block) => given.push(block))
     const complete = new CompleteBlocks(readLogs(t, log))
     while (await blocks.readPiece());
     assert.deepEqual([given, await complete.next(1n)], [[], null])
@@ -261,7 +261,7 @@ describe('Block 1, of two parts,', () => {
     stopped.writeOpen(1, [1, 1], GENESIS)
     const other = readLogs(t, stopped)
     const anew: GivenBlock[] = []
-    const again = blocksFor(other, anew)
+    const again = blocksFor(other, (block) => anew.push(block))
     while (await again.readPiece());
     stopped.seal(1, [1, 1], GENESIS)
     stopped.seal(2, [1, 1], eventsOfBlock(1))
@@ -292,7 +292,7 @@ test('Of logs none of which can be read the fault is named, and they are read on
     log.fault = 'EIO'
   }
   const given: GivenBlock[] = []
-  const blocks = blocksFor(readLogs(t, ...logs), given)
+  const blocks = blocksFor(readLogs(t, ...logs), (block) => given.push(block))
   for (let piece = 0; await blocks.readPiece(); piece++)
     assert.ok(piece < 20, 'they are read again and again')
   assert.match(blocks.fault!.message, /EIO/)
@@ -333,11 +333,11 @@ test('An accepted gap is passed over although another log has the block, if that
   other.fault = 'EIO'
   const reader = readLogs(t, one, other)
   const given: GivenBlock[] = []
-  const blocks = blocksFor(reader, given)
+  const blocks = blocksFor(reader, (block) => given.push(block))
   while (await blocks.readPiece());
   assert.deepEqual([given.length, blocks.fault !== null], [4, true])
   const accepted = [{ from: 5n, to: 5n }]
-  const rest = blocksFor(reader, given, { stored: blocks.coverage, accepted })
+  const rest = blocksFor(reader, (block) => given.push(block), { stored: blocks.coverage, accepted })
   while (await rest.readPiece());
   assert.deepEqual([heightsOf({ given }).includes(5), given.length], [false, 19])
 })
@@ -371,7 +371,7 @@ describe('A block that a log may still get', () => {
         behind.writeReceiver()
         const reader = readLogs(t, one, behind)
         const given: GivenBlock[] = []
-        const blocks = blocksFor(reader, given, { allowGap })
+        const blocks = blocksFor(reader, (block) => given.push(block), { allowGap })
         while (await blocks.readPiece());
         assert.equal(given.at(-1)!.height, 10)
         behind.writeOpen(1, [1, 14], eventsOfBlocks(1, 14))

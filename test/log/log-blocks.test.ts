@@ -10,13 +10,12 @@ import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
-import { LogBlocks } from '#service/live/commit/log-blocks'
 import { LogWait } from '#service/live/commit/log-wait'
 import { frame, recordsOf } from '../fixtures/events/event-stream.ts'
+import { blocksFor, type GivenBlock } from '../fixtures/logs/memory-log.ts'
 import { writeReceiver } from '../fixtures/logs/written-log.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { blocksOf } from '../fixtures/services/live.ts'
-import { SILENT } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
 import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
@@ -24,11 +23,7 @@ const blocks = (await blocksOf(SAMPLE)).slice(0, 60)
 
 /** Reads logs for a store, by default an empty one, that must have all blocks; their heights are added to a list. */
 const readingOf = (reader: LogReader, heights: number[], stored: Coverage | null = null) =>
-  new LogBlocks(
-    reader,
-    { stored, chain: null, allowGap: false, strict: false, accepted: [], logger: SILENT },
-    { onLeftOut: () => {}, onBlock: ({ height }) => heights.push(Number(height)) },
-  )
+  blocksFor(reader, ({ height }) => heights.push(height), { stored })
 
 /** The heights of the blocks that a log gives a store, by default an empty one, which does without what is missing, and what it says of the others. */
 async function readAll(
@@ -37,23 +32,10 @@ async function readAll(
 ): Promise<{ heights: number[]; reasonFor: (height: number) => string | null }> {
   const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
   const heights: number[] = []
-  const reading = new LogBlocks(
-    reader,
-    {
-      stored,
-      chain: null,
-      allowGap: true,
-      strict: false,
-      accepted: [],
-      logger: SILENT,
-    },
-    {
-      onLeftOut: () => {},
-      onBlock: ({ height, isIncomplete }) => {
-        if (isIncomplete !== true) heights.push(Number(height))
-      },
-    },
-  )
+  const onBlock = ({ height, isIncomplete }: GivenBlock) => {
+    if (!isIncomplete) heights.push(height)
+  }
+  const reading = blocksFor(reader, onBlock, { stored, allowGap: true })
   let pieces = 0
   while (await reading.readPiece()) assert.ok(pieces++ < 1_000, 'the same is read again and again')
   reader.close()

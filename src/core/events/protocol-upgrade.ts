@@ -1,6 +1,7 @@
 import { MAX_INT64 } from '../domain/integers.ts'
 import { bodyOf, createEnvelope, type Envelope, EVENT_KIND, readEnvelope } from './bus-event.ts'
 import { encoded } from './byte-writer.ts'
+import { BUS_EVENT_VERSION } from './event-origin.ts'
 import { decoderOf, uint64Field } from './message-fields.ts'
 import { MalformedMessageError } from './wire-reader.ts'
 
@@ -38,7 +39,8 @@ const answer = createEnvelope()
 export function readyHeightIn(message: Buffer): bigint | null {
   try {
     readEnvelope(message, 0, message.length, answer)
-    const isAnswer = answer.kind === EVENT_KIND.protocolUpgradeDataNodeReady && answer.version === 1
+    const isAnswer =
+      answer.kind === EVENT_KIND.protocolUpgradeDataNodeReady && answer.version === BUS_EVENT_VERSION
     return isAnswer ? decodeUpgradeHeight(answer) : null
   } catch (error) {
     if (error instanceof MalformedMessageError) return null
@@ -52,7 +54,7 @@ export function encodeDataNodeReady(chainId: string, height: bigint): Buffer {
     {
       1: `${height}-1`,
       3: DATA_NODE_READY_TYPE,
-      4: 1,
+      4: BUS_EVENT_VERSION,
       5: Buffer.from(chainId),
       [EVENT_KIND.protocolUpgradeDataNodeReady]: { 1: height },
     },

@@ -15,7 +15,7 @@ export type Positions = {
   withRowsOf: (table: string, of: string) => string
 }
 
-/** `from` and `fromInGaps` of a {@link Storage} (storage.ts). */
+/** `from` and `fromInGaps` of a `Storage` (storage.ts). */
 type SelectWithPositions = { from: string; fromInGaps?: string }
 
 /**

@@ -178,8 +178,7 @@ class SegmentBlocks {
 
   /** Whether one part of block 1 has ended: the other one, or block 2, may follow. */
   get isInBlockOne(): boolean {
-    const isOtherCut = this.#isAtEnd && this.#check.isBlockOpen
-    return this.#blockOne !== null && !this.#isBlockOneCut && !isOtherCut
+    return this.#blockOne !== null && !this.#isBlockOneCut
   }
 
   /** No other part of block 1 follows: it is among the blocks now, if it is complete. */
@@ -195,6 +194,8 @@ class SegmentBlocks {
       const { bytes, following } = await this.#frames.read()
       this.#isAtEnd = following === 'nothing'
       this.#frames.handOn()
+      // The other part never ends.
+      if (this.#isAtEnd && this.#check.isBlockOpen) this.#cutBlockOne()
       return bytes.length > 0
     } catch (error) {
       if (!isDamage(error)) throw error

@@ -20,6 +20,11 @@ export class LogUnreachableError extends Error {
   override name = 'LogUnreachableError'
 }
 
+/** Whether an error is a fault of reading a log, which may pass: the disk's, or a web server's; others are mistakes, or a later version. */
+export function isReadFault(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof LogUnreachableError || (error as NodeJS.ErrnoException).code !== undefined
+}
+
 /** Where an event log is read from: all that differs between a folder and a URL. */
 export type LogSource = {
   /** What the log is called in messages for the operator. */

@@ -8,7 +8,7 @@ import type { ChoiceOptions } from '#core/log/read/choice/segment-choice'
 import { isReadToEnd, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
-import { LogUnreachableError } from '#core/log/read/log-source'
+import { isReadFault, LogUnreachableError } from '#core/log/read/log-source'
 import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { NeededBlocks } from './needed-blocks.ts'
@@ -328,7 +328,8 @@ function isUnreadable(error: unknown): error is EventStreamError {
 
 /** What operators are told of bytes that cannot be read; null for other errors, such as a log of a later version. */
 function faultOf(error: unknown): LogUnreachableError | null {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === undefined && !(error instanceof LogUnreachableError)) return null
-  return new LogUnreachableError(`the event log cannot be read (${code ?? message})`, { cause: error })
+  if (!isReadFault(error)) return null
+  return new LogUnreachableError(`the event log cannot be read (${error.code ?? error.message})`, {
+    cause: error,
+  })
 }

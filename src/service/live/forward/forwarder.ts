@@ -7,7 +7,7 @@ import { type CompleteBlock, CompleteBlocks } from '#core/log/read/complete-bloc
 import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
-import { LogUnreachableError } from '#core/log/read/log-source'
+import { isReadFault } from '#core/log/read/log-source'
 import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
 import { messageOf } from '../pair-protocol.ts'
 import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
@@ -179,7 +179,7 @@ export class Forwarder {
       if (block !== null) this.#faults.readBlock()
       return block
     } catch (error) {
-      if (!isReadFault(error)) throw error
+      if (!(isReadFault(error) || error instanceof SeveralChainsError)) throw error
       this.#faults.cannotRead(error)
       this.#reader.refresh()
       return null
@@ -215,10 +215,4 @@ export class Forwarder {
       failure: this.#faults.failure,
     })
   }
-}
-
-/** Whether an error is a fault of the logs, which may pass. */
-function isReadFault(error: unknown): error is Error {
-  const isOfLogs = error instanceof LogUnreachableError || error instanceof SeveralChainsError
-  return isOfLogs || (error as NodeJS.ErrnoException).code !== undefined
 }

@@ -49,7 +49,7 @@ export type StoredBeginning = {
  * Where a period begins in the stream: at one of its own events, or, if none of these is stored, before or after another
  * event.
  */
-export type PeriodOpening = { side: 'at' | 'after' | 'before'; event: EventPosition }
+type PeriodOpening = { side: 'at' | 'after' | 'before'; event: EventPosition }
 
 /**
  * Reads what is stored of a market. The points of one period are in memory.

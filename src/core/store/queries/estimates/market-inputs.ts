@@ -47,6 +47,7 @@ export function* readPeriods(marketId: string, from: bigint, end: bigint): Query
   }))
 }
 
+/** The figures of a period or an estimate, in their order. */
 export const figuresOf = (
   internalTwap: Figure,
   externalTwap: Figure,
@@ -117,7 +118,7 @@ const POINTS_AT_ONCE = 5_000
 /** How many points a request may still read. */
 export type PointLimit = { pointsLeft: number }
 
-export type Point = Positioned<Extract<PeriodEvent, { kind: 'point' }>>
+type Point = Positioned<Extract<PeriodEvent, { kind: 'point' }>>
 
 const READ_SPAN = `
   select cast(first_timestamp as text), cast(last_timestamp as text) from funding_period_spans
