@@ -110,72 +110,64 @@ export class LogBlocks {
       return this.#leaveUnread(needed, error)
     }
     if (reading === null) return false
-    try {
-      if (this.#handOn(reading)) this.#cursor.leave()
-    } catch (error) {
-      if (isUnreadable(error)) this.#cannotReadRest(reading.segment, error)
-      else if (!(error instanceof LeaveSegment)) throw error
-      this.#cursor.leave()
-    }
+    if (this.#handOn(reading)) this.#cursor.leave()
     return true
   }
 
   /**
-   * Returns whether the segment is to be left.
+   * Hands on what was read. Returns whether the segment is to be left.
    *
-   * @throws {LeaveSegment} if that turns out before its bytes are handed on.
    * @throws {GapError} if blocks are missing that are not elsewhere, and must not be.
    */
   #handOn(reading: SegmentReading): boolean {
     const { segment, frames } = reading
-    const isAtEnd = frames.handOn() === 'nothing'
-    // It may have grown since reading began.
-    const current = segment.log.current(segment) ?? segment
-    const { last } = current
-    const isAllRead = isAtEnd || isReadToEnd(current, frames.offset)
-    if (isAllRead && this.#mustLeaveBefore(reading, last + 1n)) return true
-    if (!isAtEnd || last !== 1n) return false
-    // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
-    return this.#mustLeaveIfGap(reading, () => {
-      this.#blocks.endBlockOne()
-      return false
-    })
+    try {
+      return this.#passOverEnd(reading, frames.handOn() === 'nothing')
+    } catch (error) {
+      if (isUnreadable(error)) this.#cannotReadRest(segment, error)
+      else if (!(error instanceof LeaveSegment)) throw error
+      return true
+    }
   }
 
   /**
    * The next bytes of a segment cannot be read. Returns whether it was left, for another one or for what follows; otherwise the
    * {@link fault} is waited for.
    *
-   * @throws the error, if it is neither damage nor a fault of reading.
-   * @throws {LogUnreachableError} if the segment is gone.
+   * @throws as {@link LogBlocks.#waitsFor}, and any error without a segment.
    */
   #leaveUnread(needed: bigint, error: unknown): boolean {
     const segment = this.#cursor.reading?.segment
     if (segment === undefined) throw error
-    if (isUnreadable(error)) {
-      this.#cannotReadRest(segment, error)
-      this.#cursor.leave()
-      return true
-    }
+    if (isUnreadable(error)) this.#cannotReadRest(segment, error)
+    else if (this.#waitsFor(segment, needed, error)) return false
+    this.#cursor.leave()
+    return true
+  }
+
+  /**
+   * Bytes of a segment cannot be read at the moment: returns whether they are waited for, as a {@link fault}, or nothing of the
+   * segment is needed for now.
+   *
+   * @throws the error, if it is no fault of reading.
+   * @throws {LogUnreachableError} if the segment is gone.
+   */
+  #waitsFor(segment: LogSegment, needed: bigint, error: unknown): boolean {
     const fault = faultOf(error)
     if (fault === null) throw error
     const { segments } = this.#reader
     segments.noteRefused(segment)
     const other = segments.find(needed, { except: segment })
-    if (other !== null && segments.isAvailable(other)) {
-      this.#cursor.leave()
-      return true
-    }
+    if (other !== null && segments.isAvailable(other)) return false
     // An operator who does without the block does not wait for the log.
     if (this.#isAccepted({ from: needed, to: needed })) {
       segments.noteUnreadable(segment, { from: needed, to: needed, reason: fault.message })
-      this.#cursor.leave()
-      return true
+      return false
     }
     // A segment that is gone is not read on: the block is looked for anew.
     if (segment.log.current(segment) === null) throw fault
     this.#fault = fault
-    return false
+    return true
   }
 
   /** Begins a segment: what is given receives its frames. */
@@ -190,12 +182,12 @@ export class LogBlocks {
       } catch (error) {
         // A log is of one chain: an event of another one is damaged.
         const isOfOther = error instanceof ChainError && ofLog !== null && ofLog === this.#blocks.chainId
-        if (isUnreadable(error) || isOfOther) isToBeLeft = this.#mustLeaveAfter(reading, error)
+        if (isUnreadable(error) || isOfOther) isToBeLeft = this.#passOverEvent(reading, error)
         else if (error instanceof GapError) {
           isToBeLeft =
-            this.#mustLeaveForGap(reading, error) ||
+            this.#passOverGap(reading, error) ||
             // The event may begin another block than the one that is passed over.
-            this.#mustLeaveIfGap(reading, () => this.#accept(reading, bytes, start, end, position))
+            this.#orPassOverGap(reading, () => this.#accept(reading, bytes, start, end, position))
         } else throw error
       }
       if (isToBeLeft) throw new LeaveSegment()
@@ -211,17 +203,37 @@ export class LogBlocks {
     position: RecordPosition,
   ): boolean {
     const begun = this.#blocks.accept(bytes, start, end, position)
-    return begun !== null && this.#mustLeaveBefore(reading, begun)
+    return begun !== null && this.#passOverUpTo(reading, begun)
   }
 
-  // What is missing. These return whether the segment that is read is to be left.
+  // What is missing is passed over, unless it is elsewhere. These return whether the segment that is read is to be left for that.
 
   /**
-   * Another block comes where the needed one should: the segment is left if that is elsewhere.
+   * Once all of a segment was handed on: the blocks that its name promises, and it does not have, are passed over.
+   *
+   * @param isAtEnd whether nothing can follow
+   */
+  #passOverEnd(reading: SegmentReading, isAtEnd: boolean): boolean {
+    const { segment, frames } = reading
+    // It may have grown since reading began.
+    const current = segment.log.current(segment) ?? segment
+    const { last } = current
+    if (!isAtEnd && !isReadToEnd(current, frames.offset)) return false
+    if (this.#passOverUpTo(reading, last + 1n)) return true
+    if (!isAtEnd || last !== 1n) return false
+    // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
+    return this.#orPassOverGap(reading, () => {
+      this.#blocks.endBlockOne()
+      return false
+    })
+  }
+
+  /**
+   * Another block comes where the needed one should.
    *
    * @param next the block that has begun, or the one after the segment's last
    */
-  #mustLeaveBefore(reading: SegmentReading, next: bigint): boolean {
+  #passOverUpTo(reading: SegmentReading, next: bigint): boolean {
     const from = this.#blocks.needed
     if (from === null || from >= next) return false
     // If the store has a part of it, other parts are of no use.
@@ -230,30 +242,29 @@ export class LogBlocks {
   }
 
   /**
-   * There is a gap: the segment is left if one of the missing blocks is elsewhere, whole. A block in a gap of the store, which is not
-   * whole here either, is passed over.
+   * There is a gap: elsewhere is one of the missing blocks only if it is whole there. A block in a gap of the store is passed over.
    *
-   * @throws {GapError} the gap, if it is not elsewhere.
+   * @throws {GapError} any other gap that is not elsewhere.
    */
-  #mustLeaveForGap(reading: SegmentReading, gap: GapError): boolean {
+  #passOverGap(reading: SegmentReading, gap: GapError): boolean {
     this.#blocks.drop()
     if (this.#noteMissing(reading, gap, { wantsWhole: true })) return true
     if (!this.#isBelowNeeded(gap)) throw gap
     return false
   }
 
-  /** What work returns, unless it finds a gap: then as {@link LogBlocks.#mustLeaveForGap}. */
-  #mustLeaveIfGap(reading: SegmentReading, work: () => boolean): boolean {
+  /** Does work, and returns what that returns; a gap that it finds is passed over. */
+  #orPassOverGap(reading: SegmentReading, work: () => boolean): boolean {
     try {
       return work()
     } catch (error) {
       if (!(error instanceof GapError)) throw error
-      return this.#mustLeaveForGap(reading, error)
+      return this.#passOverGap(reading, error)
     }
   }
 
-  /** An event cannot be read: it is passed over, and the block that it is in; the segment is left if that is elsewhere. */
-  #mustLeaveAfter(reading: SegmentReading, { message }: Error): boolean {
+  /** An event cannot be read: it is passed over, with the block that it is in. */
+  #passOverEvent(reading: SegmentReading, { message }: Error): boolean {
     if (!this.#blocks.isOpen) {
       this.#options.logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
       return false

@@ -402,7 +402,11 @@ describe('blocks of a log', () => {
     const reading = readingOf(reader, [])
     while (await reading.readPiece());
     assert.equal(reading.coverage?.height, 14n)
-    const said = new LogWait(reader).describe(15n)
-    assert.match(said!, /^block 15 cannot be read: 0000000001-1\.bevt\.open, record .*; another segment may/)
+    const wait = new LogWait(reader)
+    wait.look(15n)
+    assert.match(
+      wait.reason!,
+      /^block 15 cannot be read: 0000000001-1\.bevt\.open, record .*; another segment may/,
+    )
   })
 })
