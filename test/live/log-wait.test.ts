@@ -16,18 +16,22 @@ test('A log that is waited for is named once that lasts for ten seconds, each ti
   behind.writeReceiver()
   const reader = readLogs(t, ahead, behind)
   const wait = new LogWait(reader)
+  const reasonAt = (next: bigint | null) => {
+    wait.look(next)
+    return wait.reason
+  }
   for (let outage = 1; outage <= 2; outage++) {
-    assert.equal(wait.describe(11n), null)
+    assert.equal(reasonAt(11n), null)
     now += 9_999
-    assert.equal(wait.describe(11n), null)
+    assert.equal(reasonAt(11n), null)
     now += 1
-    assert.equal(wait.describe(11n), 'waiting for block 11 in log 2; log 1 continues with 12')
+    assert.equal(reasonAt(11n), 'waiting for block 11 in log 2; log 1 continues with 12')
     // Nothing is waited for: another block is the next one.
-    assert.equal(wait.describe(12n), null)
+    assert.equal(reasonAt(12n), null)
   }
   behind.writeOpen(1, [1, 11], eventsIn(1, 11))
   reader.refresh()
   now += 60_000
-  assert.equal(wait.describe(11n), null)
-  assert.equal(wait.describe(null), null)
+  assert.equal(reasonAt(11n), null)
+  assert.equal(reasonAt(null), null)
 })

@@ -421,7 +421,9 @@ test('A last block whose beginning cannot be read is missing although nothing fo
   assert.deepEqual(heightsOf(await storeAll(readLogs(t, cut, whole))), [11, 12, 13])
   const reader = readLogs(t, cut)
   assert.deepEqual(heightsOf(await storeAll(reader)), [11, 12])
-  assert.match(new LogWait(reader).describe(13n)!, /^block 13 cannot be read: 0000000001-11\.bevt\.open/)
+  const wait = new LogWait(reader)
+  wait.look(13n)
+  assert.match(wait.reason!, /^block 13 cannot be read: 0000000001-11\.bevt\.open/)
   const forwarded = new CompleteBlocks(readLogs(t, cut, whole))
   for (const height of [11n, 12n, 13n]) assert.equal((await forwarded.next(height))?.height, height)
   // The segment grows, and is read on.

@@ -187,6 +187,7 @@ class Ingestion {
     while (!signal.aborted) {
       await this.#lookForWriter()
       this.#lookAtLogs()
+      this.#committer.lookAtWait()
       this.#notes.tryAgain()
       this.#silentReceivers.report()
       this.#report()
@@ -220,12 +221,11 @@ class Ingestion {
   }
 
   #state(): LiveState {
-    const { failure, bytesLeft } = this.#committer
-    const waiting = this.#committer.describeWait()
+    const { failure, waitReason, bytesLeft } = this.#committer
     const ofLogs = stateOfLogs(this.#reader)
     return {
       ...ofLogs,
-      failures: [failure, waiting, ...ofLogs.failures].filter((some) => some !== null),
+      failures: [failure, waitReason, ...ofLogs.failures].filter((some) => some !== null),
       // The end of this service's own receiver ends the service.
       silence: this.#receiver === null ? this.#silentReceivers.silence : null,
       bytesLeft,

@@ -8,10 +8,13 @@ import { LogUnreachableError } from '#core/log/read/log-source'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
 import { SeveralChainsError } from '../one-chain.ts'
+import { hasPassed, type StoreProgress } from './store-progress.ts'
 
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */
   reader: LogReader
+  /** Knows how far the store is. */
+  progress: Pick<StoreProgress, 'height'>
   logger: Logger
   /** Aborted at the end: nothing fails any more. */
   signal: AbortSignal
@@ -26,8 +29,8 @@ export class CommitFailure {
   #message: string | null = null
   /** The error that is the failure; null if it is only a message, or there is none. */
   #error: Error | null = null
-  /** The store's last block when another process was first seen to write after the failure began; null before. */
-  #otherHeight: bigint | null = null
+  /** The store's last block when the failure began; null if it had none. */
+  #heightBefore: bigint | null = null
 
   constructor(options: CommitFailureOptions) {
     this.#options = options
@@ -67,7 +70,7 @@ export class CommitFailure {
     this.#report.report(`live ingestion: ${logged}`)
     this.#message = message
     this.#error = error
-    this.#otherHeight = null
+    this.#heightBefore = this.#options.progress.height
     this.#options.onChange()
   }
 
@@ -77,19 +80,15 @@ export class CommitFailure {
     this.#report.over('live ingestion: resumed')
     this.#message = null
     this.#error = null
-    this.#otherHeight = null
     this.#options.onChange()
   }
 
   /**
-   * Another process writes to the store, which can be read: a fault of the store is over, and so is a gap, or a fault of a log,
-   * that the other one has passed. This one would clear them with its next commit, for which it may wait for days.
+   * The store can be read, and another process may have written to it: a fault of the store is over, and so is a gap, or a fault of
+   * a log, that the other one has passed. This one would clear them with its next commit, for which it may wait for days.
    */
   otherHasWritten({ height }: Coverage): void {
-    const error = this.#error
-    this.#otherHeight ??= height
-    const isPassed = error instanceof GapError ? height >= error.from : height > this.#otherHeight
-    if (isOfStore(error) || (isPassed && isOfBlocks(error))) this.clear()
+    if (isOfStore(this.#error) || isPassed(this.#error, height, this.#heightBefore)) this.clear()
   }
 
   /** What an operator can do about events that cannot be ingested, added to the error's message. */
@@ -105,9 +104,10 @@ export class CommitFailure {
   }
 }
 
-/** Whether later blocks can be committed although these cannot. */
-function isOfBlocks(error: Error | null): boolean {
-  return error instanceof GapError || error instanceof LogUnreachableError
+/** Whether a store with this last block has passed what kept a process from committing blocks after another one. */
+function isPassed(error: Error | null, height: bigint, before: bigint | null): boolean {
+  if (error instanceof GapError) return hasPassed(error, height, before)
+  return error instanceof LogUnreachableError && (before === null || height > before)
 }
 
 function isOfStore(error: Error | null): boolean {

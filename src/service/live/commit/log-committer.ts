@@ -79,13 +79,14 @@ export class LogCommitter {
     this.#options = options
     this.#listener = listener
     const { logger, signal } = options
-    this.#failure = new CommitFailure({ reader, logger, signal, onChange: () => listener.onChange() })
-    this.#wait = new LogWait(reader)
     this.#progress = new StoreProgress({
       ...options,
       logs: reader.logs,
       onCoverage: (coverage) => listener.onCoverage(coverage),
     })
+    const onChange = () => listener.onChange()
+    this.#failure = new CommitFailure({ reader, progress: this.#progress, logger, signal, onChange })
+    this.#wait = new LogWait(reader)
   }
 
   /** The fault that keeps it from committing; null without one. */
@@ -98,11 +99,14 @@ export class LogCommitter {
     return this.#isWriter
   }
 
-  /**
-   * Why the next block is waited for, as {@link LogWait.describe}; null if it is not. Must be called regularly.
-   */
-  describeWait(): string | null {
-    return this.#wait.describe(this.#progress.next)
+  /** Why the next block is waited for, when that was last looked at; null if it is not. */
+  get waitReason(): string | null {
+    return this.#wait.reason
+  }
+
+  /** Looks what the next block is waited for. To be called each second, whatever {@link run} waits for. */
+  lookAtWait(): void {
+    this.#wait.look(this.#progress.next)
   }
 
   /** Bytes of the logs that are not in the store yet. */

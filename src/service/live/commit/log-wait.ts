@@ -4,38 +4,52 @@ import type { LogReader } from '#core/log/read/log-reader'
 /** Once one log has waited for another one so long, that is named, milliseconds. */
 const LONG_WAIT_MS = 10_000
 
-/** Measures how long the next block is waited for in a log although another log has a later one. */
+/** Why the next block is waited for: because of damage, or for which log, although another log has a later one. */
 export class LogWait {
   readonly #reader: LogReader
-  /** Null while none is waited for. */
+  /** Since when a log is waited for; null while none is. */
   #since: number | null = null
+  #reason: string | null = null
 
   constructor(reader: LogReader) {
     this.#reader = reader
   }
 
+  /** Public; null if nothing is waited for, or not for long yet. */
+  get reason(): string | null {
+    return this.#reason
+  }
+
   /**
-   * Why the next block is waited for: because of damage, or for which log, once that lasts; null if for nothing. It lasts from the
-   * first call on that finds the block missing, so this must be called regularly.
+   * Looks at the logs. A wait for a log lasts from the first look on that finds the block missing.
    *
    * @param next the block after the store's last one; null if it has none
    */
-  describe(next: bigint | null): string | null {
+  look(next: bigint | null): void {
+    this.#reason = this.#damageAt(next)
+    const awaited = next === null || this.#reason !== null ? null : this.#awaited(next)
+    if (awaited === null) this.#since = null
+    else this.#since ??= performance.now()
+    if (this.#since !== null && performance.now() - this.#since >= LONG_WAIT_MS) this.#reason = awaited
+  }
+
+  /** Damage in the segment that is being written: it is no gap before a later segment is there. */
+  #damageAt(next: bigint | null): string | null {
     const { segments, gaps } = this.#reader
-    // A damage in the segment that is being written: no gap before a later segment is there.
-    const reason = next !== null && segments.find(next) === null ? segments.reasonFor(next) : null
-    if (reason !== null && gaps.laterIn(next!) === null) {
-      this.#since = null
-      return `block ${next} cannot be read: ${reason}; another segment may still get it`
-    }
-    const [log] = next === null || segments.find(next) !== null ? [] : gaps.waitsFor(next)
-    const later = log === undefined ? null : gaps.laterIn(next!)
-    if (later === null) {
-      this.#since = null
-      return null
-    }
-    this.#since ??= performance.now()
-    if (performance.now() - this.#since < LONG_WAIT_MS) return null
+    if (next === null || segments.find(next) !== null || gaps.laterIn(next) !== null) return null
+    const damage = segments.reasonFor(next)
+    return damage === null
+      ? null
+      : `block ${next} cannot be read: ${damage}; another segment may still get it`
+  }
+
+  /** Which log may still get a block, although another log has a later one; null if none. */
+  #awaited(next: bigint): string | null {
+    const { segments, gaps } = this.#reader
+    if (segments.find(next) !== null) return null
+    const [log] = gaps.waitsFor(next)
+    const later = log === undefined ? null : gaps.laterIn(next)
+    if (later === null) return null
     return `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
   }
 }

@@ -73,16 +73,24 @@ export class StoreProgress {
     return readStore(this.#options.store, readCoverage).catch(() => null)
   }
 
-  /** Whether the store has reached the beginning of a gap since, or an operator has accepted it. */
-  isAnswered({ from, to }: GapError): Promise<boolean> {
-    // The store may have a part of the first block that is missing.
-    const seen = this.#height ?? -1n
+  /** Whether the store has passed a gap since it was last seen, or an operator has accepted the gap. */
+  isAnswered(gap: GapError): Promise<boolean> {
+    const seen = this.#height
     function* readAnswer(): Query<boolean> {
       const head = yield* readStoreHead()
-      const height = BigInt(head?.height ?? -1n)
-      if (height >= from && height > seen) return true
-      return holdAll(yield* readAcceptedGaps(), { from, to })
+      if (head !== null && hasPassed(gap, BigInt(head.height), seen)) return true
+      return holdAll(yield* readAcceptedGaps(), gap)
     }
     return readStore(this.#options.store, readAnswer).catch(() => false)
   }
+}
+
+/**
+ * Whether a store has passed a gap.
+ *
+ * @param height its last block
+ * @param before its last block when the gap was found, which may be a part of the first one that is missing; null if it had none
+ */
+export function hasPassed({ from }: GapError, height: bigint, before: bigint | null): boolean {
+  return height >= from && (before === null || height > before)
 }
