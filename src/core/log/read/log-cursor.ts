@@ -2,7 +2,6 @@ import type { RecordSink } from '../../records/record-framer.ts'
 import type { SegmentFrames } from '../segment-frames.ts'
 import { Lag } from './choice/lag.ts'
 import { isSameSegment, type LogSegment } from './followed-log.ts'
-import type { LogReader } from './log-reader.ts'
 import { framesOf } from './read-segment.ts'
 
 /** A segment, and its frames from where it was read to. */
@@ -13,23 +12,27 @@ export type SegmentReading = {
   isAtEnd: boolean
 }
 
+type CursorOptions = {
+  /** The segment to read a block from, or from which to go on without it; null if there is none yet. */
+  segmentFor: (height: bigint) => LogSegment | null
+  /** Called when a segment is begun; gives what receives its frames, when it is {@link LogCursor.reading}. */
+  sinkOf: (segment: LogSegment) => RecordSink
+}
+
 /**
- * Reads event logs on, from segment to segment: to read a block, it takes the segment that `SegmentChoice` names, reads that
- * to its end, and looks again. A block that no log has, and none may still get, is passed over once a later one is there.
+ * Reads event logs on, from segment to segment: to read a block, it takes the segment that it is told, reads that to its end, and
+ * asks again.
  *
  * Whoever reads must note in `SegmentChoice` what a segment does not have although its name promises it: otherwise it is chosen
  * again for that, and read again and again.
  */
 export class LogCursor {
-  readonly #reader: LogReader
-  readonly #sinkOf: (segment: LogSegment) => RecordSink
+  readonly #options: CursorOptions
   #reading: SegmentReading | null = null
   readonly #lag = new Lag()
 
-  /** @param sinkOf called when a segment is begun; gives what receives its frames, when it is {@link reading} */
-  constructor(reader: LogReader, sinkOf: (segment: LogSegment) => RecordSink) {
-    this.#reader = reader
-    this.#sinkOf = sinkOf
+  constructor(options: CursorOptions) {
+    this.#options = options
   }
 
   /** What was read last, also after its end; null before the first, and once it was left. */
@@ -44,10 +47,10 @@ export class LogCursor {
    * @throws {EventStreamError} for damage.
    * @throws what `FollowedLog.read` (followed-log.ts) throws.
    */
-  async read(needed: bigint): Promise<SegmentReading | null> {
+  async read(height: bigint): Promise<SegmentReading | null> {
     for (;;) {
       if (this.#reading === null || this.#reading.isAtEnd) {
-        const next = this.#segmentFor(needed)
+        const next = this.#options.segmentFor(height)
         if (next === null) return null
         this.#begin(next)
       }
@@ -55,7 +58,7 @@ export class LogCursor {
       const { bytes, following } = await reading.frames.read()
       reading.isAtEnd = following === 'nothing'
       if (bytes.length > 0 || reading.isAtEnd) return reading
-      if (!this.#turnIfAhead(needed, reading.segment)) return null
+      if (!this.#turnIfAhead(height, reading.segment)) return null
     }
   }
 
@@ -65,29 +68,20 @@ export class LogCursor {
   }
 
   /**
-   * Turns from a segment that is being written to another one that has the block, once that has been ahead for long; at once if
-   * no log has the block and none may still get it. Returns whether it has.
+   * Turns from a segment that is being written to another one: if that has the block, once it has had it for long; otherwise, which
+   * is to go on without the block, at once. Returns whether it has.
    */
-  #turnIfAhead(needed: bigint, segment: LogSegment): boolean {
-    const other = this.#segmentFor(needed)
+  #turnIfAhead(height: bigint, segment: LogSegment): boolean {
+    const other = this.#options.segmentFor(height)
     if (other === null || isSameSegment(other, segment)) return false
-    if (other.first <= needed && !this.#lag.mayTurn(needed, segment, other)) return false
+    const hasBlock = other.first <= height
+    if (hasBlock && !this.#lag.mayTurn(height, segment, other)) return false
     this.#begin(other)
     return true
   }
 
   #begin(segment: LogSegment): void {
-    const frames = framesOf(segment, this.#sinkOf(segment))
+    const frames = framesOf(segment, this.#options.sinkOf(segment))
     this.#reading = { segment, frames, isAtEnd: false }
-  }
-
-  /** The segment to read a block from, or else the first one after it; null if there is none yet. */
-  #segmentFor(needed: bigint): LogSegment | null {
-    const { segments, gaps } = this.#reader
-    const segment = segments.find(needed)
-    if (segment !== null) return segment
-    const gap = gaps.refreshAndFind(needed)
-    // Without a gap, the block may have come meanwhile.
-    return segments.find(gap === null ? needed : gap.to + 1n)
   }
 }

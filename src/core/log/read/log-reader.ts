@@ -8,7 +8,7 @@ const LOOK_MS = 1_000
 
 /**
  * One or several event logs as one source: their blocks are the same. This looks at the logs, and waits until they change; its
- * parts answer what is in them, and `LogCursor` and `CompleteBlocks` read.
+ * parts answer what is in them, and a `LogCursor` reads.
  */
 export class LogReader {
   readonly logs: readonly FollowedLog[]

@@ -67,7 +67,10 @@ export class LogBlocks {
   constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
     this.#reader = reader
     this.#options = options
-    this.#cursor = new LogCursor(reader, (segment) => this.#sinkOf(segment))
+    this.#cursor = new LogCursor({
+      segmentFor: (height) => reader.gaps.findPastGap(height),
+      sinkOf: (segment) => this.#sinkOf(segment),
+    })
     const { stored, strict } = options
     const mayMiss = (missing: HeightRange) => this.#mayMiss(missing)
     this.#blocks = new NeededBlocks({ segments: reader.segments, stored, strict, mayMiss, ...listener })
@@ -120,11 +123,11 @@ export class LogBlocks {
    * @throws {GapError} if blocks are missing that are not elsewhere, and must not be.
    */
   #handOn(reading: SegmentReading): boolean {
-    const { segment, frames } = reading
     try {
-      return this.#passOverEnd(reading, frames.handOn() === 'nothing')
+      reading.frames.handOn()
+      return this.#passOverEnd(reading)
     } catch (error) {
-      if (isUnreadable(error)) this.#cannotReadRest(segment, error)
+      if (isUnreadable(error)) this.#cannotReadRest(reading.segment, error)
       else if (!(error instanceof LeaveSegment)) throw error
       return true
     }
@@ -208,13 +211,9 @@ export class LogBlocks {
 
   // What is missing is passed over, unless it is elsewhere. These return whether the segment that is read is to be left for that.
 
-  /**
-   * Once all of a segment was handed on: the blocks that its name promises, and it does not have, are passed over.
-   *
-   * @param isAtEnd whether nothing can follow
-   */
-  #passOverEnd(reading: SegmentReading, isAtEnd: boolean): boolean {
-    const { segment, frames } = reading
+  /** Once all of a segment was handed on: the blocks that its name promises, and it does not have, are passed over. */
+  #passOverEnd(reading: SegmentReading): boolean {
+    const { segment, frames, isAtEnd } = reading
     // It may have grown since reading began.
     const current = segment.log.current(segment) ?? segment
     const { last } = current

@@ -1,6 +1,6 @@
 import type { HeightRange } from '../../../domain/height-ranges.ts'
 import { isSilent } from '../../files/receiver-file.ts'
-import type { FollowedLog } from '../followed-log.ts'
+import type { FollowedLog, LogSegment } from '../followed-log.ts'
 import type { ChoiceOptions, SegmentChoice } from './segment-choice.ts'
 
 /** A log counts if its core has sent an event within this time, in milliseconds. */
@@ -28,6 +28,20 @@ export class LogGaps {
     const next = this.#segments.nextAfter(height, options)
     if (next === null || this.waitsFor(height).length > 0) return null
     return { from: height, to: next - 1n }
+  }
+
+  /**
+   * The segment to read a block from, or that with which to go on if no log has the block, and none may still get it; null if there
+   * is none yet.
+   *
+   * @throws {NewerLogError} as {@link refreshAndFind}.
+   */
+  findPastGap(height: bigint): LogSegment | null {
+    const segment = this.#segments.find(height)
+    if (segment !== null) return segment
+    const gap = this.refreshAndFind(height)
+    // Without a gap, the block may have come meanwhile.
+    return this.#segments.find(gap === null ? height : gap.to + 1n)
   }
 
   /**
