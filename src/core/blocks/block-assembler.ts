@@ -2,8 +2,8 @@ import type { Coverage } from '../domain/coverage.ts'
 import { describeBlocks, type HeightRange } from '../domain/height-ranges.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
-import { countIds, IdSequence } from '../events/event-ids.ts'
-import { checkIdOfBegin, hasIdOf, indexInBlock } from '../events/event-origin.ts'
+import { BlockIds } from '../events/event-ids.ts'
+import { checkIdOfBegin, hasIdOf } from '../events/event-origin.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
@@ -198,13 +198,13 @@ export class BlockAssembler {
     this.#dropOpenBlock(height)
     if (height !== 1n) this.#handOnBlockOne()
     if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
+    this.#checkGapBefore(height)
     this.#open = {
       height,
       timestamp,
       hash,
-      isStored: height === 1n ? this.#isPartStored(hash) : this.#isBlockStored(height),
-      idPrefix: `${height}-`,
-      ids: new IdSequence(),
+      isStored: height === 1n ? this.#isPartStored(hash) : this.#stored.hasWhole(height),
+      ids: new BlockIds(height),
       storedIndex: 0,
       isIncomplete: false,
       events: [],
@@ -271,14 +271,14 @@ export class BlockAssembler {
   #isPartStored(hash: string): boolean {
     if (this.#blockOne.hasEnded(hash)) return true
     this.#blockOne.checkPart(hash, this.#position)
-    if (!this.#isBlockStored(1n)) return false
+    if (!this.#stored.hasWhole(1n)) return false
     if (this.#stored.isImported(1n)) return true
     return this.#blockOne.ended?.block.isStored !== false && this.#stored.blockOne?.includes(hash) === true
   }
 
   /** Whether the store has a part of block 1 that the input does not have; the order of the parts is then unknown. */
   #hasOtherPartStored(hashes: readonly string[]): boolean {
-    if (!this.#isBlockStored(1n)) return false
+    if (!this.#stored.hasWhole(1n)) return false
     const stored = this.#stored.blockOne
     // Stores from version 0.1.0 do not know their parts. Two parts are more than the store has; a single one may be the
     // stored one.
@@ -294,24 +294,18 @@ export class BlockAssembler {
     )
   }
 
-  /**
-   * Whether a block that begins is stored, and not known to be incomplete. Imported blocks are final.
-   *
-   * @throws {GapError} for a block beyond the next one, unless the blocks between may be missing
-   */
-  #isBlockStored(height: bigint): boolean {
+  /** @throws {GapError} for a block beyond the next one, unless the blocks between may be missing. */
+  #checkGapBefore(height: bigint): void {
     // In an empty store, the next block is the first one that has begun.
     const from = this.#stored.height === null ? this.#firstBegun! : this.#stored.height + 1n
-    if (height > from && !this.#mayMiss(from, height - 1n)) {
-      throw new GapError(
-        `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
-          'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
-        from,
-        height - 1n,
-        this.#position,
-      )
-    }
-    return this.#stored.hasWhole(height)
+    if (height <= from || this.#mayMiss(from, height - 1n)) return
+    throw new GapError(
+      `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
+        'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
+      from,
+      height - 1n,
+      this.#position,
+    )
   }
 
   /** Checks an event's id against the open block. Returns its index within the block; null if the event is skipped. */
@@ -325,25 +319,23 @@ export class BlockAssembler {
     }
     // Positions in the second part of block 1 count from the last event of the first part, even if that is stored.
     if (open.isStored && open.height !== 1n) return 0
-    const index = indexInBlock(this.#envelope, open.idPrefix)
+    const expected = open.ids.next
+    const place = open.ids.take(this.#envelope)
     // A restarted core sends events of other heights; the open block continues.
-    if (index === null) {
+    if (place === 'other') {
       this.counts.outsideBlocks++
       return null
     }
-    const { ids } = open
-    if (ids.isTaken(index)) {
+    if (place === 'repeated') {
       this.counts.repeated++
       return null
     }
-    if (index > ids.next) this.#missEvents(open, index)
-    ids.take(index, countIds(this.#envelope))
-    return index
+    if (place > expected) this.#missEvents(open, expected, place - 1)
+    return place
   }
 
-  #missEvents(block: OpenBlock, index: number): void {
-    const first = block.ids.next
-    const missing = first === index - 1 ? `event ${first}` : `events ${first} to ${index - 1}`
+  #missEvents(block: OpenBlock, from: number, to: number): void {
+    const missing = from === to ? `event ${from}` : `events ${from} to ${to}`
     this.#markIncomplete(block, `${missing} of block ${block.height}`)
   }
 

@@ -1,4 +1,4 @@
-import type { IdSequence } from '../events/event-ids.ts'
+import type { BlockIds } from '../events/event-ids.ts'
 import type { BlockEvent } from './block.ts'
 
 /** A block that has begun. */
@@ -8,9 +8,7 @@ export type OpenBlock = {
   hash: string
   /** Whether the store has it, so that its events are skipped. */
   isStored: boolean
-  /** Common prefix of its events' ids, `<height>-`. */
-  idPrefix: string
-  ids: IdSequence
+  ids: BlockIds
   /** In block 1, the last index of a first part that is stored, and so not among the events. */
   storedIndex: number
   isIncomplete: boolean

@@ -1,4 +1,5 @@
 import { type Envelope, EVENT_KIND } from './bus-event.ts'
+import { indexInBlock } from './event-origin.ts'
 import { bytesOf, WireReader } from './wire-reader.ts'
 
 /*
@@ -32,27 +33,43 @@ export function countIds({ bytes, kind, bodyStart, bodyEnd }: Envelope): number 
   return count
 }
 
+/** Where an event is in a block: its index; or why it has none there, since it is of another block, or has come before. */
+export type PlaceInBlock = number | 'other' | 'repeated'
+
 /** Follows the ids of a block's events in their order. */
-export class IdSequence {
-  /** Index of the last event; 0 before the first. */
-  last = 0
+export class BlockIds {
+  /** What the ids begin with. */
+  readonly #prefix: string
+  #last = 0
   /** The lowest index that no event has taken. */
   #free = 1
+
+  constructor(height: bigint) {
+    this.#prefix = `${height}-`
+  }
+
+  /** Index of the last event; 0 before the first. */
+  get last(): number {
+    return this.#last
+  }
 
   /** The index of the next event; a higher one means that events are missing. */
   get next(): number {
     // By the core's source, an event without orders takes no id: the next event has the same id, or the one after it.
-    return Math.max(this.#free, this.last + 1)
+    return Math.max(this.#free, this.#last + 1)
   }
 
-  /** Whether an earlier event has taken an index: the event is a repetition. */
-  isTaken(index: number): boolean {
-    return index < this.#free
-  }
-
-  /** Takes `count` ids, from this index on. */
-  take(index: number, count: number): void {
-    this.last = index
-    this.#free = index + count
+  /**
+   * Takes the ids of an event, and returns its place.
+   *
+   * @throws {MalformedMessageError} if its id has another form, or its ids cannot be counted.
+   */
+  take(envelope: Envelope): PlaceInBlock {
+    const index = indexInBlock(envelope, this.#prefix)
+    if (index === null) return 'other'
+    if (index < this.#free) return 'repeated'
+    this.#free = index + countIds(envelope)
+    this.#last = index
+    return index
   }
 }

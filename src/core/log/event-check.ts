@@ -1,14 +1,8 @@
 import { type BeginBlock, decodeBeginBlock, decodeEndBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
-import { countIds, IdSequence } from '../events/event-ids.ts'
-import {
-  chainIdOf,
-  checkIdForm,
-  checkIdOfBegin,
-  indexInBlock,
-  otherVersionOf,
-} from '../events/event-origin.ts'
+import { BlockIds } from '../events/event-ids.ts'
+import { chainIdOf, checkIdForm, checkIdOfBegin, otherVersionOf } from '../events/event-origin.ts'
 import { decodeUpgradeHeight } from '../events/protocol-upgrade.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
@@ -61,7 +55,7 @@ export type CheckedEvent = {
   upgradeAfter: bigint | null
 }
 
-type OpenBlock = LoggedBlock & { idPrefix: string; ids: IdSequence; bytes: number }
+type OpenBlock = LoggedBlock & { ids: BlockIds; bytes: number }
 
 /**
  * Finds out to which block an event belongs, from its envelope alone: an event that this version cannot decode is kept for one
@@ -140,7 +134,7 @@ export class EventCheck {
     const block: LoggedBlock = { ...decodeBeginBlock(this.#envelope), isWhole: true }
     checkIdOfBegin(this.#envelope, block.height)
     const dropsBlock = this.#forgetOpenBlock() || dropsBefore
-    this.#open = { ...block, idPrefix: `${block.height}-`, ids: new IdSequence(), bytes: 0 }
+    this.#open = { ...block, ids: new BlockIds(block.height), bytes: 0 }
     this.#takeId(bytes)
     return { role: 'begin', block, dropsBlock, upgradeAfter: null }
   }
@@ -202,8 +196,11 @@ export class EventCheck {
       checkIdForm(this.#envelope)
       return false
     }
-    const index = indexInBlock(this.#envelope, open.idPrefix)
-    if (index === null) return false
+    const expected = open.ids.next
+    const place = open.ids.take(this.#envelope)
+    // A core that is started again within a block may send events of it again.
+    if (place === 'other' || place === 'repeated') return false
+    if (place > expected) open.isWhole = false
     open.bytes += bytes + RECORD_HEADER_BYTES
     if (open.bytes > MAX_BLOCK_BYTES) {
       throw new RefusedEventError(
@@ -211,12 +208,6 @@ export class EventCheck {
         'block too large',
       )
     }
-    const { ids } = open
-    const count = countIds(this.#envelope)
-    // A core that is started again within a block may send events of it again.
-    if (ids.isTaken(index)) return false
-    if (index > ids.next) open.isWhole = false
-    ids.take(index, count)
     return true
   }
 }
