@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Block } from '#core/blocks/block'
 import { type AssemblerCounts, type AssemblerOptions, BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
+import type { CheckpointEvent } from '#core/events/event'
 import { busEvent, checkpoint, eventsOf, idOf, type MadeBlock } from '../fixtures/events/event-stream.ts'
 
 /** A block with checkpoints of these names. */
@@ -62,7 +63,7 @@ function assemble(stream: Stream, options: Partial<AssemblerOptions> & { ends?: 
 function said({ height, events, replacesAfter, isIncomplete }: Block): string {
   return [
     `${height}:`,
-    ...events.map(({ index, event }) => `${index}=${(event as { hash: string }).hash}`),
+    ...events.map(({ index, event }) => `${index}=${(event as CheckpointEvent).hash}`),
     ...(replacesAfter === null ? [] : [`after ${replacesAfter}`]),
     ...(isIncomplete ? ['incomplete'] : []),
   ].join(' ')

@@ -83,7 +83,7 @@ function auctionsByBlocks(path: string): Map<string, Interval[]> & { opening: Se
     if (record.kind === EVENT_KIND.beginBlock)
       second = beginOf(record).timestamp - (beginOf(record).timestamp % SECOND)
     readEnvelope(record.bytes, RECORD_HEADER_BYTES, record.bytes.length, envelope)
-    const event = decodeEvent(envelope, () => {})
+    const event = decodeEvent(envelope, () => {}) as MarketEvent | null
     if (event?.kind === 'market' && TRADING_IS_OVER.includes(event.state)) {
       const intervals = found.get(event.marketId) ?? []
       const last = intervals.at(-1)

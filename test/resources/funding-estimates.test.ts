@@ -33,7 +33,7 @@ class Markets {
   take(records: readonly StreamRecord[]): void {
     for (const { bytes } of records) {
       readEnvelope(bytes, RECORD_HEADER_BYTES, bytes.length, this.#envelope)
-      const event = decodeEvent(this.#envelope, () => {})
+      const event = decodeEvent(this.#envelope, () => {}) as MarketEvent | null
       if (event?.kind === 'market-data') this.figures.set(event.marketId, event.figures!)
       if (event?.kind === 'funding-period') this.periods.set(event.marketId, event)
     }

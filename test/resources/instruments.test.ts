@@ -21,7 +21,8 @@ function decode({ kind, body }: Content): { event: MarketEvent | null; leftOut: 
   const envelope = createEnvelope()
   readEnvelope(bytes, 0, bytes.length, envelope)
   const leftOut: string[] = []
-  return { event: decodeEvent(envelope, (reason) => leftOut.push(reason)), leftOut }
+  const event = decodeEvent(envelope, (reason) => leftOut.push(reason))
+  return { event: event as MarketEvent | null, leftOut }
 }
 
 /** The products of a market by the number of their field. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { EVENT_KIND } from '#core/events/bus-event'
+import { isMarketEvent } from '#core/events/event'
 import { STORED } from '#core/resources/stored'
 import { EVENT_TYPES } from '#tools/generate/event-types'
 import { generateRecords } from '#tools/generate/generate'
@@ -238,7 +239,9 @@ describe('the markets of a generated stream', () => {
 
   test('have providers whose provisions are amended, undeployed, cancelled, and come back', () => {
     const provisions = blocksOf(bytes).blocks.flatMap(({ events }) =>
-      events.flatMap(({ event }) => (event.kind === 'liquidity-provision' ? [event] : [])),
+      events.flatMap(({ event }) =>
+        isMarketEvent(event) && event.kind === 'liquidity-provision' ? [event] : [],
+      ),
     )
     assert.deepEqual([...new Set(provisions.map(({ status }) => status))].sort(), [1, 2, 3, 4, 5, 6])
     const live = new Map<string, boolean>()

@@ -1,8 +1,8 @@
-import type { MarketEvent } from '../events/event.ts'
+import type { DecodedEvent } from '../events/event.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 
 /** An event and its index within its block, the first being 1. In block 1, the events of genesis are counted first. */
-export type BlockEvent = { index: number; event: MarketEvent }
+export type BlockEvent = { index: number; event: DecodedEvent }
 
 /** A block that has ended: its events of the kinds that are stored. */
 export type Block = {

@@ -217,3 +217,20 @@ export type MarketEvent =
   | InstrumentEvent
   | AssetEvent
   | EpochEvent
+
+const MARKET_EVENT_KINDS: Record<MarketEvent['kind'], true> = {
+  checkpoint: true,
+  'funding-period': true,
+  'funding-period-data-point': true,
+  auction: true,
+  'liquidity-provision': true,
+  'market-data': true,
+  market: true,
+  asset: true,
+  epoch: true,
+}
+
+/** Whether an event is of a kind that more than one folder uses. */
+export function isMarketEvent(event: DecodedEvent): event is MarketEvent {
+  return Object.hasOwn(MARKET_EVENT_KINDS, event.kind)
+}

@@ -1,6 +1,6 @@
 import type { EventPosition } from '../domain/event-position.ts'
 import { bodyOf, type Envelope, EVENT_KIND } from '../events/bus-event.ts'
-import type { DecodedEvent, MarketEvent } from '../events/event.ts'
+import type { DecodedEvent } from '../events/event.ts'
 import { type LeftOutReason, type LeftOutSink, unlessFault } from '../events/left-out.ts'
 import type { Batch } from '../model/batch.ts'
 import { NO_BLOCK, type ProjectedBlock, type Projection } from '../model/projection.ts'
@@ -40,12 +40,11 @@ export function mayBeLong(number: number): boolean {
  *
  * @throws {MalformedMessageError} if the body is not a message of its kind.
  */
-export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
+export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): DecodedEvent | null {
   const projection = BY_NUMBER[envelope.kind]
   if (projection === undefined) return null
   const event = projection.decode(bodyOf(envelope), leaveOut)
-  // Each folder handles its own kinds, and the others are ignored here.
-  return event === null ? null : unlessFault(event as MarketEvent, projection.faultOf(event), leaveOut)
+  return event === null ? null : unlessFault(event, projection.faultOf(event), leaveOut)
 }
 
 /** Why an event is left out, from whatever source; null if it is stored. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Block } from '#core/blocks/block'
 import { BlockAssembler } from '#core/blocks/block-assembler'
 import { getOrInsert } from '#core/domain/get-or-insert'
-import type { FundingPeriodEvent } from '#core/events/event'
+import { type FundingPeriodEvent, isMarketEvent } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import { leftOutLogger } from '#core/ingest/ingest-files'
@@ -133,6 +133,7 @@ class VerifiedBlocks {
 
   #takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
     for (const { index, event } of events) {
+      if (!isMarketEvent(event)) continue
       if ('marketId' in event && !event.marketId.startsWith(this.#marketPrefix)) continue
       const position = { height, index }
       switch (event.kind) {
@@ -203,6 +204,7 @@ function closingPayment(
 ): string | null {
   const closing = events.findLast(
     ({ event }) =>
+      isMarketEvent(event) &&
       event.kind === 'funding-period' &&
       event.marketId === marketId &&
       event.seq === seq &&
