@@ -222,6 +222,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/blocks/block-assembler': 'BlockAssembler',
   'core/events/bus-event': 'EVENT_KIND createEnvelope readEnvelope',
   'core/events/byte-writer': 'ByteWriter encoded',
+  'core/events/event': 'isMarketEvent',
   'core/events/left-out': 'isStorableNumber',
   'core/events/market-enums': 'MARKET_STATES TRADING_MODES',
   'core/events/protocol-upgrade': 'readyHeightIn',

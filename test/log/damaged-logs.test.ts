@@ -468,7 +468,9 @@ test('A block is read from a log without a fault first, and waited for in one th
   assert.deepEqual(reader.gaps.waitsFor(10n), [])
 })
 
-test('A reader turns at once to another segment of the same log, and later to one of another log', (t) => {
+test('A reader turns at once to another segment of the same log, and after two seconds to one of another log', (t) => {
+  let now = 1_000_000
+  t.mock.method(performance, 'now', () => now)
   const [one, other] = [new MemoryLog(), new MemoryLog()]
   one.seal(1, [1, 5], eventsOfBlocks(1, 5))
   one.writeOpen(2, [3, 4], eventsOfBlocks(3, 4))
@@ -476,5 +478,29 @@ test('A reader turns at once to another segment of the same log, and later to on
   const [first, second] = readLogs(t, one, other).logs
   const from = first!.active!
   assert.equal(new Lag().mayTurn(5n, from, first!.segments[0]!), true)
-  assert.equal(new Lag().mayTurn(5n, from, second!.segments[0]!), false)
+  const lag = new Lag()
+  const mayTurn = (height: bigint) => lag.mayTurn(height, from, second!.segments[0]!)
+  assert.equal(mayTurn(5n), false)
+  now += 1_999
+  assert.equal(mayTurn(5n), false)
+  now += 1
+  assert.equal(mayTurn(5n), true)
+  // Of another block the other log has been ahead for no time yet.
+  assert.equal(mayTurn(6n), false)
+})
+
+test('A segment whose bytes were refused is read last for a minute, and then as before', (t) => {
+  let now = 1_000_000
+  t.mock.method(performance, 'now', () => now)
+  const log = new MemoryLog()
+  log.seal(1, [1, 5], eventsOfBlocks(1, 5))
+  log.seal(2, [1, 5], eventsOfBlocks(1, 5))
+  const { segments } = readLogs(t, log)
+  const newest = segments.find(3n)!
+  assert.equal(newest.number, 2)
+  segments.noteRefused(newest)
+  now += 59_999
+  assert.deepEqual([segments.find(3n)?.number, segments.isAvailable(newest)], [1, false])
+  now += 1
+  assert.deepEqual([segments.find(3n)?.number, segments.isAvailable(newest)], [2, true])
 })

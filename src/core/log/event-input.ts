@@ -5,7 +5,8 @@ import {
   type FolderContents,
   findEventFiles,
 } from '../records/event-paths.ts'
-import { NODE_DISK } from './files/log-disk.ts'
+import { isDraft, NODE_DISK } from './files/log-disk.ts'
+import { LOCK_NAME } from './files/log-folder.ts'
 import { HEAD_NAME, readHead } from './files/log-head.ts'
 import { INDEX_NAME } from './files/log-index.ts'
 import { READERS_NAME } from './files/reader-files.ts'
@@ -13,7 +14,7 @@ import { RECEIVER_NAME } from './files/receiver-file.ts'
 import { presentSegments, type SegmentName, segmentName, segmentsIn } from './files/segment-name.ts'
 
 /** Names in the folder of an event log besides those of its segments. */
-const OWN_NAMES = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME, READERS_NAME, '.lock']
+const OWN_NAMES = [HEAD_NAME, INDEX_NAME, RECEIVER_NAME, READERS_NAME, LOCK_NAME]
 
 /**
  * Resolves paths of event files as {@link findEventFiles}. Of an event log this also finds the segments that are not sealed, as
@@ -44,8 +45,7 @@ function contentsOfLog(folder: string, names: readonly string[]): FolderContents
   })
   const openNames = open.map(segmentName)
   const own = [...OWN_NAMES, ...openNames]
-  // A file that is being replaced is written beside it.
-  return { files, isOwn: (name) => own.includes(name) || name.endsWith('.new') }
+  return { files, isOwn: (name) => own.includes(name) || isDraft(name) }
 }
 
 /** The file of a segment that was open when the names were read: it gets another name when it is sealed. */

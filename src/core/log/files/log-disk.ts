@@ -143,24 +143,34 @@ function orNull<T>(call: () => T): T | null {
   }
 }
 
+/** The path of a file while its content is written, its draft: it gets its own name once that is whole. */
+export function draftPath(path: string): string {
+  return `${path}.new`
+}
+
+/** Whether a name is that of a draft. */
+export function isDraft(name: string): boolean {
+  return name.endsWith('.new')
+}
+
 /**
  * Replaces a small file: a process that is killed leaves the old text or the new one. It is not flushed, so a loss of power may
  * leave neither.
  */
 export function replaceFile(disk: LogDisk, folder: string, name: string, text: string): void {
   const path = `${folder}/${name}`
-  const file = disk.create(`${path}.new`)
+  const file = disk.create(draftPath(path))
   try {
     writeText(file, text)
   } finally {
     file.close()
   }
-  disk.rename(`${path}.new`, path)
+  disk.rename(draftPath(path), path)
 }
 
 /**
  * As {@link replaceFile}, but a loss of power leaves the old text or the new one, too. Resolves once the new one is on disk. Until
- * then the file must not be replaced again: each call writes to the same `.new`.
+ * then the file must not be replaced again: each call writes to the same draft.
  */
 export async function replaceFileDurably(
   disk: LogDisk,
@@ -169,14 +179,14 @@ export async function replaceFileDurably(
   text: string,
 ): Promise<void> {
   const path = `${folder}/${name}`
-  const file = disk.create(`${path}.new`)
+  const file = disk.create(draftPath(path))
   try {
     writeText(file, text)
     await file.flush()
   } finally {
     file.close()
   }
-  disk.rename(`${path}.new`, path)
+  disk.rename(draftPath(path), path)
   await disk.flushFolder(folder)
 }
 

@@ -10,6 +10,9 @@ import { readersFolder } from './reader-files.ts'
 import { RECEIVER_NAME } from './receiver-file.ts'
 import { parseSegmentName } from './segment-name.ts'
 
+/** The file that the receiver of a log locks. */
+export const LOCK_NAME = '.lock'
+
 /** The code of the error of an event log that cannot be used as it was told; its message is for people. */
 const LOG_FAULT = 'ERR_LYRA_EVENT_LOG'
 
@@ -77,7 +80,7 @@ export function takeLogFolder(folder: string): () => void {
   try {
     makeFolder(folder, PRIVATE_FOLDER)
     makeFolder(readersFolder(folder), PRIVATE_FOLDER)
-    const leave = lockFile(join(folder, '.lock'))
+    const leave = lockFile(join(folder, LOCK_NAME))
     if (leave !== null) return leave
   } catch (error) {
     const explained = explainPathError(folder, error) as Error

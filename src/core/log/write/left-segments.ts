@@ -1,7 +1,7 @@
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import { isDamage } from '../../records/record-position.ts'
 import { type EventCheck, type LoggedBlock, RefusedEventError } from '../event-check.ts'
-import type { LogDisk } from '../files/log-disk.ts'
+import { isDraft, type LogDisk } from '../files/log-disk.ts'
 import type { LogHead } from '../files/log-head.ts'
 import { type OpenName, segmentName, segmentsIn } from '../files/segment-name.ts'
 import { PIECE_BYTES, SegmentFrames } from '../segment-frames.ts'
@@ -30,7 +30,7 @@ type LeftSegments = {
 export async function openLeftSegments(left: LeftLog): Promise<LeftSegments> {
   const { disk, folder } = left
   const names = disk.list(folder)
-  for (const name of names) if (name.endsWith('.new')) disk.remove(`${folder}/${name}`)
+  for (const name of names) if (isDraft(name)) disk.remove(`${folder}/${name}`)
   const open = segmentsIn(names).filter((name) => name.kind === 'open')
   const segments: OpenSegment[] = []
   let incomplete: LoggedBlock | null = null

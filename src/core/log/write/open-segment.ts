@@ -1,6 +1,6 @@
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import type { LoggedBlock } from '../event-check.ts'
-import type { LogDisk, LogFile } from '../files/log-disk.ts'
+import { draftPath, type LogDisk, type LogFile } from '../files/log-disk.ts'
 import { segmentName } from '../files/segment-name.ts'
 import { PIECE_BYTES } from '../segment-frames.ts'
 
@@ -278,10 +278,10 @@ function pathOf({ folder, number, first }: SegmentPlace): string {
 function createFile(place: SegmentPlace, fill: (file: LogFile) => void): LogFile {
   const { disk } = place
   const path = pathOf(place)
-  const file = disk.create(`${path}.new`)
+  const file = disk.create(draftPath(path))
   try {
     fill(file)
-    disk.rename(`${path}.new`, path)
+    disk.rename(draftPath(path), path)
     return file
   } catch (error) {
     // A full disk: this is done again.

@@ -67,7 +67,7 @@ export class UnreadableBlocks {
   }
 }
 
-/** A server may list two segments of one number. */
+/** Of a number alone there may be two: somebody may have put a file of another log into the folder. */
 const keyOf = ({ number, first }: LogSegment) => `${number}-${first}`
 
 /** The range with a height; null if none has it. */

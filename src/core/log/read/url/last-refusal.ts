@@ -27,8 +27,8 @@ export class LastRefusal {
     this.#refused = refusal
   }
 
-  /** Bytes from an offset of a file on were given. */
-  given(name: string, offset: number): void {
+  /** Notes that bytes from an offset of a file on were given. */
+  noteGiven(name: string, offset: number): void {
     if (this.#refused?.name === name && this.#refused.offset === offset) this.#refused = null
   }
 

@@ -86,7 +86,7 @@ export class UrlSource implements LogSource {
   async read(name: string, offset: number, length: number): Promise<Buffer> {
     try {
       const bytes = await this.#server.readRange(name, { offset, length })
-      this.#lastRefusal.given(name, offset)
+      this.#lastRefusal.noteGiven(name, offset)
       return bytes
     } catch (error) {
       if (!(error instanceof LogUnreachableError)) throw error
