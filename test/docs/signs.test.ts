@@ -91,3 +91,35 @@ describe('The folders of src, and web', () => {
     assert.deepEqual(unknownNames({ ...sign, text }), ['RecordSinks', 'RecordFramer.pull', 'framer.ts'])
   })
 })
+
+/** Shelves of tests that have shelves of their own. */
+const TEST_SHELVES = ['test/service', 'test/store']
+
+describe('The signs of shelves of tests', () => {
+  for (const sign of ['test', 'test/fixtures', ...TEST_SHELVES].map(signOf)) {
+    test(`${sign.path} names every shelf, and links to files that there are`, () => {
+      const shelves = readdirSync(join(ROOT, sign.folder), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => name)
+      assert.deepEqual(
+        shelves.filter((name) => !sign.text.includes(`\`${name}\``)),
+        [],
+      )
+      assert.deepEqual(brokenLinks([{ ...sign, blocks: [] }]), [])
+    })
+  }
+
+  for (const sign of TEST_SHELVES.map(signOf)) {
+    test(`${sign.path} names suites on the shelf on which they are`, () => {
+      const rows = [...sign.text.matchAll(/^\| `(\w+)` \|.*\| (.+) \|$/gm)]
+      const missing = rows.flatMap(([, shelf, suites]) =>
+        suites!
+          .split(', ')
+          .map((suite) => `${shelf}/${suite.replaceAll('`', '')}.test.ts`)
+          .filter((file) => !existsSync(join(ROOT, sign.folder, file))),
+      )
+      assert.ok(rows.length > 3)
+      assert.deepEqual(missing, [])
+    })
+  }
+})

@@ -54,7 +54,7 @@ async function passedOf(suites: Suites, stores: string): Promise<{ name: string;
 }
 
 const ON_EVERY_STORE: Suites = [
-  ['service/paging.test.ts', ['pages of examples', 'through examples', 'of every resource']],
+  ['service/answers/paging.test.ts', ['pages of examples', 'through examples', 'of every resource']],
   [
     'resources/resources.test.ts',
     [
@@ -66,7 +66,7 @@ const ON_EVERY_STORE: Suites = [
     ],
   ],
   ['fixtures/examples/wire.test.ts', ['examples get from the wire', 'examples from its next block on']],
-  ['store/plans.test.ts', ['every page is an index scan']],
+  ['store/reading/plans.test.ts', ['every page is an index scan']],
   ['fixtures/examples/filters.test.ts', ['restrict pages, streams', 'are required by each']],
   ['fixtures/examples/question.test.ts', ['is answered over HTTP', 'is known to', 'is a method']],
 ]
@@ -75,12 +75,15 @@ const ON_EVERY_STORE: Suites = [
 const ON_ANY_STORE: Suites = [
   ['resources/cursors.test.ts', ['cursors of examples', 'begin with their own letter']],
   ['streams/stream-cursors.test.ts', ['belongs to one resource']],
-  ['service/node-schemas.test.ts', ['for every list', 'examples: allows']],
+  ['service/openapi/node-schemas.test.ts', ['for every list', 'examples: allows']],
   ['exports/export-tables.test.ts', ['for every resource', 'examples: has a column', 'examples: is CSV']],
-  ['store/tables.test.ts', ['match their descriptions', 'are described']],
-  ['service/openapi.test.ts', ['is valid OpenAPI', 'shows examples', 'schemas of .*example']],
+  ['store/schema/tables.test.ts', ['match their descriptions', 'are described']],
+  ['service/openapi/openapi.test.ts', ['is valid OpenAPI', 'shows examples', 'schemas of .*example']],
   ['exports/full-exports.test.ts', ['contain all examples', 'bound to a market']],
-  ['service/wrong-values.test.ts', ['v2/examples', 'stream/examples', 'export/examples', '/example-volume']],
+  [
+    'service/answers/wrong-values.test.ts',
+    ['v2/examples', 'stream/examples', 'export/examples', '/example-volume'],
+  ],
   ['tools/check-prune-backup.test.ts', ['in a store of random events']],
 ]
 
