@@ -25,7 +25,7 @@ import {
   provision,
   timeUpdate,
 } from '../fixtures/events/event-stream.ts'
-import { ingestBytes, ingestWell, storeOfBytes } from '../fixtures/services/service.ts'
+import { ingest, storeOfBytes, tryIngest } from '../fixtures/services/service.ts'
 import {
   assertSameDump,
   dumpOf,
@@ -55,10 +55,10 @@ describeOn(ANY_STORE_KIND, 'blocks', (kind) => {
   test('block 1 is not committed before block 2 begins', async (t) => {
     for (const [what, stream] of unsure) {
       const store = kind.create(t)
-      assert.equal((await ingestWell(t, store, fileOf(...stream))).pendingHeight, '1', what)
+      assert.equal((await ingest(store, fileOf(...stream))).pendingHeight, '1', what)
       assertSameDump(await dumpStore(store), emptyDump(), what)
       const whole = fileOf(genesis(checkpoint()), marked(1), block(2))
-      assert.equal((await ingestWell(t, store, whole)).height, '2', what)
+      assert.equal((await ingest(store, whole)).height, '2', what)
     }
   })
 
@@ -77,7 +77,7 @@ describeOn(ANY_STORE_KIND, 'blocks', (kind) => {
   test('block 1 is left out whole if its second part has no end', async (t) => {
     const store = kind.create(t)
     const stream = [genesis(checkpoint()), { ...marked(1), ends: false }, marked(2), marked(3)]
-    const { report } = await ingestBytes(t, store, fileOf(...stream), { allowGap: true })
+    const { report } = await tryIngest(store, fileOf(...stream), { allowGap: true })
     assert.deepEqual([report.unfinishedBlocks, report.blocks], [1, 2])
     assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
   })
@@ -94,7 +94,7 @@ describeOn(ANY_STORE_KIND, 'blocks', (kind) => {
       stray('2-4'),
       ...events.slice(3),
     ]
-    const report = await ingestWell(t, store, frame(stream))
+    const report = await ingest(store, frame(stream))
     assert.deepEqual(report.passedOver, { beforeFirstBlock: 2, outsideBlocks: 1, repeated: 1 })
     assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
   })
@@ -114,7 +114,7 @@ describeOn(ANY_STORE_KIND, 'one chain for each store', (kind) => {
       Buffer,
     ]
     const store = kind.create(t)
-    const report = await ingestWell(t, store, file)
+    const report = await ingest(store, file)
     assert.deepEqual([report.leftOut, report.gaps, report.blocks], [{}, [], 2])
     assertSameDump(await dumpStore(store), await dumpOf(t, kind, expected), 'without them')
     const whole: bigint[] = []
@@ -136,7 +136,7 @@ describeOn(ANY_STORE_KIND, 'one chain for each store', (kind) => {
       [[marked(2), other], /record 4, offset \d+: .*"other".*the input began with.*"test-chain"/],
       [[other], /some\.evts, record 1, offset 0: .*"other".*the store contains.*"test-chain"/],
     ] as const) {
-      const { failure } = await ingestBytes(t, store, fileOf(...stream))
+      const { failure } = await tryIngest(store, fileOf(...stream))
       assert.ok(failure instanceof ChainError)
       assert.match(failure.message, message)
       assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
@@ -149,7 +149,7 @@ describeOn(ANY_STORE_KIND, 'one chain for each store', (kind) => {
       ['x'.repeat(257), /a chain id of "x{80}"/],
       ['a\0b', /a chain id of "a\\u0000b"/],
     ] as const) {
-      const { failure } = await ingestBytes(t, kind.create(t), fileOf({ ...marked(2), chain }))
+      const { failure } = await tryIngest(kind.create(t), fileOf({ ...marked(2), chain }))
       assert.match(failure!.message, message)
     }
   })
@@ -231,13 +231,13 @@ describeOn(ANY_STORE_KIND, 'events of any values', (kind) => {
           block(2 + index, checkpoint({ atBlock: index }), content, dataPoint({ timestamp: 9 + index })),
         ),
       )
-    const report = await ingestWell(t, store, around(leftOut.map(([, event]) => event)))
+    const report = await ingest(store, around(leftOut.map(([, event]) => event)))
     const counts: Record<string, number> = report.leftOut
     const expected = Object.groupBy(leftOut, ([, , reason]) => reason)
     for (const [reason, all] of Object.entries(expected))
       assert.equal(counts[reason], all!.length, all!.map(([what]) => what).join(', '))
     assert.equal(Object.keys(counts).length, Object.keys(expected).length)
-    await ingestWell(t, without, around(leftOut.map(() => timeUpdate())))
+    await ingest(without, around(leftOut.map(() => timeUpdate())))
     assertSameDump(await dumpStore(store), await dumpStore(without), 'without them')
   })
 
@@ -246,7 +246,7 @@ describeOn(ANY_STORE_KIND, 'events of any values', (kind) => {
     const before = await dumpStore(store)
     for (const [what, event, reason] of leftOut) {
       const file = fileOf(marked(2), block(3, checkpoint({ atBlock: 3 }), event))
-      const { failure } = await ingestBytes(t, store, file, { strict: true })
+      const { failure } = await tryIngest(store, file, { strict: true })
       assert.ok(failure instanceof StrictError, what)
       const message = new RegExp(`some\\.evts, record 6, offset \\d+: ${reason.replace('^', '\\^')}`)
       assert.match(failure.message, message, what)
@@ -257,7 +257,7 @@ describeOn(ANY_STORE_KIND, 'events of any values', (kind) => {
   test('invalid elements of a list of providers are skipped, the others stored', async (t) => {
     const store = kind.create(t)
     const parties = [bad, PARTY, '', 'network', idOf('d').toUpperCase()]
-    const report = await ingestWell(t, store, fileOf(block(2, marketData({ parties }))))
+    const report = await ingest(store, fileOf(block(2, marketData({ parties }))))
     // Each of the two invalid parties is in both lists.
     assert.deepEqual(report.leftOut, { 'invalid party ID': 4 })
     const { liquidity_providers: rows } = await dumpStore(store)
@@ -303,7 +303,7 @@ describeOn(ANY_STORE_KIND, 'events of any values', (kind) => {
   test('are stored with the most extreme values that can be', async (t) => {
     const store = kind.create(t)
     const file = fileOf(...kept.map(([, event], index) => block(2 + index, event)))
-    assert.deepEqual((await ingestBytes(t, store, file, { strict: true })).failure, null)
+    assert.deepEqual((await tryIngest(store, file, { strict: true })).failure, null)
     const dump = await dumpStore(store)
     for (const [table, all] of Object.entries(Object.groupBy(kept, ([, , table]) => table)))
       assert.equal(dump[table]!.length, all!.length, all!.map(([what]) => what).join(', '))
@@ -352,7 +352,7 @@ describeOn(ANY_STORE_KIND, 'bytes that are not events', (kind) => {
     const events = good.slice(0, 4)
     for (const [what, event, message] of wrong) {
       const store = kind.create(t)
-      const { failure } = await ingestBytes(t, store, frame([...events, event, ...good.slice(4)]))
+      const { failure } = await tryIngest(store, frame([...events, event, ...good.slice(4)]))
       assert.ok(failure instanceof EventStreamError, what)
       assert.deepEqual([failure.position.record, failure.position.offset], [5, frame(events).length], what)
       assert.match(failure.message, /some\.evts, record 5, offset \d+: /)

@@ -13,7 +13,7 @@ import { createRandom } from '../fixtures/random.ts'
 import { sampled } from '../fixtures/sampling.ts'
 import { asNobody } from '../fixtures/services/nobody.ts'
 import { type Outcome, runLyra, startLyra, startProgram } from '../fixtures/services/program.ts'
-import { ingestBytes, ingestWell, ingestWhole } from '../fixtures/services/service.ts'
+import { ingest, tryIngest } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
 import { assertSameDump, dumpOf, dumpStore, emptyDump } from '../fixtures/stores/dump-store.ts'
 import { ANY_STORE_KIND, describeOn, fileWith, temporaryFolder } from '../fixtures/stores/stores.ts'
@@ -84,7 +84,7 @@ describeOn(ANY_STORE_KIND, 'event files', (kind) => {
     test(`a file ${what} is recognised by its content, whatever its name`, async (t) => {
       const store = kind.create(t)
       const name = ['a.evts.gz', 'a.evts', 'a.txt'][index]!
-      const { report } = await ingestWhole(store, fileWith(t, bytes, name))
+      const report = await ingest(store, fileWith(t, bytes, name))
       assert.deepEqual(report.cutOff, [])
       assertSameDump(await dumpStore(store), await expectedDump(t), name)
     })
@@ -96,16 +96,16 @@ describeOn(ANY_STORE_KIND, 'event files', (kind) => {
     const lengths = Array.from({ length: gzipped.length - 2 }, (_, index) => index + 2)
     for (const length of sampled('change', lengths, kind)) {
       const store = kind.create(t)
-      const { report, failure } = await ingestBytes(t, store, gzipped.subarray(0, length))
+      const { report, failure } = await tryIngest(store, gzipped.subarray(0, length))
       if (report.records === 0) assertSays(failure!.message, 'contains no complete event')
       else assert.equal(failure, null, `cut to ${length} bytes`)
       assert.equal(report.cutOff.length, 1, `cut to ${length} bytes`)
-      await ingestWell(t, store, gzipped)
+      await ingest(store, gzipped)
       assertSameDump(await dumpStore(store), expected, `cut to ${length} bytes, then whole`)
     }
     // The longest is missing only the checksum at its end.
     const store = kind.create(t)
-    const { report } = await ingestBytes(t, store, gzipped.subarray(0, -1))
+    const { report } = await tryIngest(store, gzipped.subarray(0, -1))
     assert.deepEqual(report.cutOff, [{ source: report.cutOff[0]!.source, offset: FILE.length, bytes: 0 }])
     assertSameDump(await dumpStore(store), expected, 'all but the last byte')
   })
@@ -114,7 +114,7 @@ describeOn(ANY_STORE_KIND, 'event files', (kind) => {
     const rubbish = ['rubbish', 'A', '\0'.repeat(100), 'A'.repeat(600_000)].map((text) => Buffer.from(text))
     for (const after of [...rubbish, FILE]) {
       const store = kind.create(t)
-      const { failure } = await ingestBytes(t, store, Buffer.concat([gzipSync(FILE), after]))
+      const { failure } = await tryIngest(store, Buffer.concat([gzipSync(FILE), after]))
       assert.ok(failure instanceof EventStreamError, String(failure))
       assert.match(failure.message, /some\.evts, record 12, offset \d+: .*gzip/)
       assertSameDump(await dumpStore(store), await expectedDump(t), `${after.length} bytes`)
@@ -141,7 +141,7 @@ describeOn(ANY_STORE_KIND, 'event files', (kind) => {
     test(`gzip data with ${what} are an error, and complete blocks before it stay`, async (t) => {
       const gzipped = gzipSync(readRecording(SAMPLE))
       damage(gzipped)
-      const { failure, report } = await ingestBytes(t, kind.create(t), gzipped)
+      const { failure, report } = await tryIngest(kind.create(t), gzipped)
       assert.match(failure!.message, message)
       assert.ok(report.blocks > 100)
     })
@@ -155,7 +155,7 @@ describeOn(ANY_STORE_KIND, 'event files', (kind) => {
       [Buffer.from([0]), 1],
       [Buffer.from([0x1f]), 1],
     ] as const) {
-      const { report, failure } = await ingestBytes(t, store, bytes)
+      const { report, failure } = await tryIngest(store, bytes)
       assertSays(failure!.message, 'contains no complete event')
       assert.equal(report.records, 0)
       assert.equal(report.cutOff.length, cutOff)

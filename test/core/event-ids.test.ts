@@ -18,7 +18,7 @@ import {
   timeUpdate,
 } from '../fixtures/events/event-stream.ts'
 import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
-import { ingestBytes, ingestWell, ingestWhole } from '../fixtures/services/service.ts'
+import { ingest, tryIngest } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
 import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
 import { ANY_STORE_KIND, describeOn, openStore, STORE_KINDS } from '../fixtures/stores/stores.ts'
@@ -70,7 +70,7 @@ describeOn(ANY_STORE_KIND, 'ids within a block', (kind) => {
   ]
   test('are continuous after events that take several or none', async (t) => {
     for (const [what, bytes] of whole) {
-      const { report, failure } = await ingestBytes(t, kind.create(t), bytes)
+      const { report, failure } = await tryIngest(kind.create(t), bytes)
       assert.equal(failure, null, what)
       assert.deepEqual([report.blocks, report.passedOver.repeated], [1, 0], what)
     }
@@ -92,7 +92,7 @@ describeOn(ANY_STORE_KIND, 'ids within a block', (kind) => {
   ]
   test('that are missing stop the ingestion, which says what is needed', async (t) => {
     for (const [what, bytes, missing] of holes) {
-      const { failure } = await ingestBytes(t, kind.create(t), bytes)
+      const { failure } = await tryIngest(kind.create(t), bytes)
       assert.ok(failure instanceof GapError, what)
       assert.ok(failure.message.includes(`${missing} of block 2 missing`), failure.message)
       assert.match(
@@ -105,7 +105,7 @@ describeOn(ANY_STORE_KIND, 'ids within a block', (kind) => {
   test('that the orders of an event have taken are repeated', async (t) => {
     const events = [begin, cancelledOrders(3), checkpoint({ atBlock: 9 }), checkpoint({ atBlock: 2 }), end]
     const store = kind.create(t)
-    const { passedOver } = await ingestWell(t, store, withIds(events, [1, 2, 4, 5, 6]))
+    const { passedOver } = await ingest(store, withIds(events, [1, 2, 4, 5, 6]))
     assert.equal(passedOver.repeated, 1)
     assert.deepEqual(
       (await dumpStore(store)).checkpoints!.map((row) => JSON.parse(row)[0]),
@@ -115,7 +115,7 @@ describeOn(ANY_STORE_KIND, 'ids within a block', (kind) => {
 
   test('of orders that cannot be counted are an error at that record', async (t) => {
     const damaged = { kind: 187, body: Buffer.from([0x1a, 0x20, 0x61]) }
-    const { failure } = await ingestBytes(t, kind.create(t), withIds([begin, damaged, end], [1, 2, 3]))
+    const { failure } = await tryIngest(kind.create(t), withIds([begin, damaged, end], [1, 2, 3]))
     assert.match(failure!.message, /record 2, .*not a BusEvent: a field that is longer than its message/)
   })
 
@@ -144,17 +144,17 @@ describeOn(STORE_KINDS, 'a store with blocks that an earlier version called inco
     const store = await restoreOldStore(t, kind, 'store-core-60')
     await openStore(store).migrate()
     const expected = kind.create(t)
-    await ingestWhole(expected, file)
+    await ingest(expected, file)
     const before = await ofThen(store)
     const { stream, gaps, old_positions: _positions, ...rows } = await ofThen(expected)
     const { stream: _, gaps: oldGaps, old_positions: oldPositions, ...oldRows } = before
     assert.deepEqual(oldRows, rows)
     assert.notDeepEqual(oldGaps, gaps)
-    const { report } = await ingestWhole(store, file)
+    const report = await ingest(store, file)
     assert.equal(report.blocks, 3)
     const others = { stream: stream!, gaps: gaps!, old_positions: oldPositions! }
     assertSameDump(await ofThen(store), { ...others, ...rows }, 'ingested again')
-    assert.equal((await ingestWhole(store, file)).report.blocks, 0)
+    assert.equal((await ingest(store, file)).blocks, 0)
   })
 })
 

@@ -30,15 +30,7 @@ import {
 } from '../fixtures/events/event-stream.ts'
 import { metricsOf, statusOf } from '../fixtures/requests/http.ts'
 import { runLyra, runWell } from '../fixtures/services/program.ts'
-import {
-  ingestBytes,
-  ingestWell,
-  ingestWhole,
-  SILENT,
-  serve,
-  storeOf,
-  storeOfBytes,
-} from '../fixtures/services/service.ts'
+import { ingest, SILENT, serve, storeOf, storeOfBytes, tryIngest } from '../fixtures/services/service.ts'
 import { SAMPLE } from '../fixtures/shared.ts'
 import { assertSameDump, dumpOf, dumpStore, emptyDump } from '../fixtures/stores/dump-store.ts'
 import {
@@ -71,26 +63,26 @@ describeOn(STORE_KINDS, 'blocks below the first height', (kind) => {
     // While history is added, current data are served.
     assert.equal(await statusOf(await serve(t, store), '/ready'), 200)
     // An input without lower blocks does not fail for this gap.
-    const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(24, 26)))
+    const { gaps } = await ingest(store, fileOf(...markedBlocks(24, 26)))
     assert.deepEqual(gaps, [
       { from: '5', to: '7', kind: 'missing', start: '4000000000', end: '8000000000' },
       { from: '10', to: '19', kind: 'missing', start: '9000000000', end: '20000000000' },
     ])
-    await ingestWell(t, store, fileOf(...markedBlocks(5, 21)))
+    await ingest(store, fileOf(...markedBlocks(5, 21)))
     assertSameDump(await dumpStore(store), await dumpOf(t, kind, fileOf(...markedBlocks(2, 26))), 'filled')
   })
 
   test('may be missing, with exit 0, if gaps are allowed; metrics count only gaps above the first height', async (t) => {
     const store = kind.create(t)
-    await ingestWell(t, store, fileOf(...markedBlocks(20, 21), marked(24)), { allowGap: true })
-    const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(2, 3)), { allowGap: true })
+    await ingest(store, fileOf(...markedBlocks(20, 21), marked(24)), { allowGap: true })
+    const { gaps } = await ingest(store, fileOf(...markedBlocks(2, 3)), { allowGap: true })
     assert.deepEqual(gaps, [
       { from: '4', to: '19', kind: 'missing', start: '3000000000', end: '20000000000' },
       { from: '22', to: '23', kind: 'missing', start: '21000000000', end: '24000000000' },
     ])
     assert.match(await metricsOf(await serve(t, store)), /^lyra_missing_blocks 2$/m)
-    await ingestWell(t, store, fileOf(...markedBlocks(2, 3)))
-    const more = await ingestBytes(t, store, fileOf(marked(4)))
+    await ingest(store, fileOf(...markedBlocks(2, 3)))
+    const more = await tryIngest(store, fileOf(marked(4)))
     assert.ok(more.failure instanceof MissingHistoryError)
   })
 })
@@ -103,10 +95,10 @@ describeOn(STORE_KINDS, 'block 1 in two parts', (kind) => {
   test('is reported if each call contains only one part', async (t) => {
     const store = await storeOfBytes(t, kind, fileOf(genesis, ...rest))
     const before = await dumpStore(store)
-    const { failure } = await ingestBytes(t, store, fileOf(one))
+    const { failure } = await tryIngest(store, fileOf(one))
     assert.ok(failure instanceof GapError)
     assertSays(failure.message, 'both parts in one call')
-    await ingestWell(t, store, fileOf(one), { allowGap: true })
+    await ingest(store, fileOf(one), { allowGap: true })
     assertSameDump(await dumpStore(store), before, 'unchanged')
   })
 
@@ -117,7 +109,7 @@ describeOn(STORE_KINDS, 'block 1 in two parts', (kind) => {
       ['the block itself', one],
     ] as const) {
       const store = await storeOfBytes(t, kind, fileOf(part, ...rest))
-      await ingestWell(t, store, fileOf(genesis, one, ...rest))
+      await ingest(store, fileOf(genesis, one, ...rest))
       assertSameDump(await dumpStore(store), whole, what)
     }
   })
@@ -135,7 +127,7 @@ describeOn(STORE_KINDS, 'files of one call', (kind) => {
     writeFileSync(join(folder, 'datanode-buffer-2023-10-05-11-00-00-2-seqnumspan-2001-7000.bevt'), pieces[1]!)
     writeFileSync(join(folder, 'datanode-buffer-1-10000000.bevt'), pieces[2]!)
     const store = kind.create(t)
-    const { report } = await ingestWhole(store, folder)
+    const report = await ingest(store, folder)
     assert.deepEqual([report.blocks, report.gaps], [905, []])
     assertSameDump(
       await dumpStore(store),
@@ -147,15 +139,15 @@ describeOn(STORE_KINDS, 'files of one call', (kind) => {
   test('that split a block between calls leave it pending, and report that', async (t) => {
     const [first, second] = piecesOf([400])
     const store = kind.create(t)
-    const report = await ingestWell(t, store, first!)
+    const report = await ingest(store, first!)
     assert.deepEqual([report.height, report.pendingHeight], ['399', '400'])
-    const { failure } = await ingestBytes(t, store, second!)
+    const { failure } = await tryIngest(store, second!)
     assert.ok(failure instanceof GapError)
     assertSays(failure.message, 'block 400 missing')
     const whole = await storeOf(t, kind, SAMPLE)
-    assert.equal((await ingestWell(t, whole, first!)).pendingHeight, null, 'the store has it')
+    assert.equal((await ingest(whole, first!)).pendingHeight, null, 'the store has it')
     const other = await storeOfBytes(t, kind, second!)
-    const below = await ingestBytes(t, other, first!)
+    const below = await tryIngest(other, first!)
     assert.ok(below.failure instanceof MissingHistoryError)
     assertSays(below.failure.message, 'block 400')
   })
@@ -294,7 +286,7 @@ const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: s
 for (const kind of ANY_STORE_KIND) {
   test(`incomplete input ends before the block that reveals a gap (${kind.name})`, async (t) => {
     for (const [what, stream, missing, committed] of lacking) {
-      const { report, failure } = await ingestBytes(t, kind.create(t), fileOf(...stream))
+      const { report, failure } = await tryIngest(kind.create(t), fileOf(...stream))
       assert.ok(failure instanceof GapError, what)
       assert.match(failure.message, /some\.evts, record \d+, offset \d+: /)
       assert.match(failure.message, missing)

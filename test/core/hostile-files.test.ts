@@ -11,7 +11,7 @@ import { StreamModel, withoutGapTimes } from '../fixtures/models/stream-model.ts
 import { createRandom } from '../fixtures/random.ts'
 import { runsOf } from '../fixtures/sampling.ts'
 import { inScope } from '../fixtures/scope.ts'
-import { ingestBytes } from '../fixtures/services/service.ts'
+import { tryIngest } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
 import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
 import { ANY_STORE_KIND, describeOn, type StoreKind } from '../fixtures/stores/stores.ts'
@@ -48,11 +48,11 @@ async function checkHarmed(
 ): Promise<{ model: StoreDump; finished: boolean }> {
   const store = kind.create(scope)
   const model = new StreamModel()
-  const first = await ingestBytes(scope, store, harmed, { allowGap })
+  const first = await tryIngest(store, harmed, { allowGap })
   model.ingest(harmed, { stoppedAt: stopOf(first), allowGap })
   assertSameDump(withoutGapTimes(await dumpStore(store)), model.dump(), 'after the damaged file')
   assert.equal(first.report.height, lastHeight(model.dump()))
-  const second = await ingestBytes(scope, store, unharmed)
+  const second = await tryIngest(store, unharmed)
   // The damaged file may have another chain, or a position above the end of the original.
   if (second.failure !== null) {
     assert.ok(

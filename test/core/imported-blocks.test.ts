@@ -36,7 +36,7 @@ import { getJson, statusOf } from '../fixtures/requests/http.ts'
 import { listen } from '../fixtures/requests/listen.ts'
 import { runsOf } from '../fixtures/sampling.ts'
 import { inScope } from '../fixtures/scope.ts'
-import { copied, ingestBytes, ingestWell, serve } from '../fixtures/services/service.ts'
+import { copied, ingest, serve, tryIngest } from '../fixtures/services/service.ts'
 import { ETH, recorded, SAMPLE } from '../fixtures/shared.ts'
 import { checkWithFiles, problemsOf } from '../fixtures/stores/check.ts'
 import { StreamFollower } from '../fixtures/stores/follow-store.ts'
@@ -66,7 +66,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 )
 
-async function take(scope: TestContext, store: string, blocks: MadeBlock[], step: Step): Promise<void> {
+async function take(store: string, blocks: MadeBlock[], step: Step): Promise<void> {
   if (step.do === 'import') {
     const { from, to, blocksOfCommit, commits } = step
     await importBlocks(store, blocksOf(fileOf(...blocks)), {
@@ -81,7 +81,7 @@ async function take(scope: TestContext, store: string, blocks: MadeBlock[], step
     step.do === 'ingest'
       ? blocks.filter(({ height }) => height >= step.from && height <= step.to)
       : blocks.filter(({ height }) => height === step.height).map(withoutAnEvent)
-  await ingestBytes(scope, store, fileOf(...some), { allowGap: true })
+  await tryIngest(store, fileOf(...some), { allowGap: true })
 }
 
 describeOn(STORE_KINDS, 'imported history', (kind) => {
@@ -116,13 +116,13 @@ describeOn(STORE_KINDS, 'imported history', (kind) => {
             for (const follower of followers) await follower.look(most)
           }
           for (const [index, step] of list.entries()) {
-            await take(scope, store, blocks, step)
+            await take(store, blocks, step)
             await look(lengths[index])
             if (lengths[index]! % 2 === 0) continue
             await look()
             for (const follower of followers) assert.deepEqual(await follower.missing(), [], step.do)
           }
-          await ingestWell(scope, store, fileOf(...blocks), { allowGap: true })
+          await ingest(store, fileOf(...blocks), { allowGap: true })
           await look(3)
           await look()
           for (const follower of followers) assert.deepEqual(await follower.missing(), [])
@@ -145,10 +145,10 @@ describeOn(STORE_KINDS, 'imported history', (kind) => {
       { height: 59, events: [first!, corrected!, second!] },
       { height: 60, events: [third!] },
     ]
-    await ingestBytes(t, store, fileOf(withoutAnEvent(blocks[0]!), blocks[1]!), { allowGap: true })
+    await tryIngest(store, fileOf(withoutAnEvent(blocks[0]!), blocks[1]!), { allowGap: true })
     await follower.look(2)
     assert.equal(follower.sent.size, 2)
-    await ingestWell(t, store, fileOf(...blocks))
+    await ingest(store, fileOf(...blocks))
     await follower.look()
     assert.deepEqual(await follower.missing(), [])
   })
@@ -161,12 +161,12 @@ describeOn(STORE_KINDS, 'imported history', (kind) => {
       { height: 63, events: [marketData()] },
       { height: 64 },
     ]
-    await ingestWell(t, store, fileOf(rest[0]!))
+    await ingest(store, fileOf(rest[0]!))
     await follower.look()
     await importBlocks(store, blocksOf(fileOf(provided!, ...rest)), { from: 63n, to: 64n })
     await follower.look()
     assert.equal(follower.sent.size, 0)
-    await ingestWell(t, store, fileOf(provided!, ...rest))
+    await ingest(store, fileOf(provided!, ...rest))
     await follower.look()
     assert.equal(follower.sent.size, 1)
     assert.deepEqual(await follower.missing(), [])
@@ -178,8 +178,7 @@ function halfImported(test: TestContext, kind: StoreKind, path = SAMPLE, to = 45
   return copied(test, kind, `${path} ${to}`, async (scope) => {
     const store = kind.create(scope)
     await importBlocks(store, blocksOf(readRecording(path)), { from: 1n, to: BigInt(to) })
-    await ingestWell(
-      scope,
+    await ingest(
       store,
       partOf(path, (height) => height > to),
     )

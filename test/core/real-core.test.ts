@@ -11,7 +11,7 @@ import { send } from '../fixtures/requests/http.ts'
 import { eventsIn } from '../fixtures/services/core.ts'
 import { startWithCore, stop, untilHeight } from '../fixtures/services/live.ts'
 import { startReceiver } from '../fixtures/services/receiver.ts'
-import { FILE, ingestWhole, serve } from '../fixtures/services/service.ts'
+import { FILE, ingest, serve } from '../fixtures/services/service.ts'
 import { recordingPath, skipped } from '../fixtures/shared.ts'
 import { assertSound, checkWithFiles } from '../fixtures/stores/check.ts'
 import { assertEqualStores } from '../fixtures/stores/digest-store.ts'
@@ -30,7 +30,7 @@ async function wholeStore(kind: StoreKind): Promise<string> {
   const known = wholeStores.get(kind.name)
   if (known !== undefined) return known
   const store = kind.create(FILE)
-  await ingestWhole(store, path!)
+  await ingest(store, path!)
   wholeStores.set(kind.name, store)
   return store
 }
@@ -188,7 +188,7 @@ describeOn(path === null ? [] : STORE_KINDS, 'the stream of a real core', (kind)
       .slice(1)
       .map((to, index) => write(`piece-${9 - index}.evts`, records.slice(bounds[index], to)))
     const inOne = kind.create(t)
-    await ingestWhole(inOne, pieces)
+    await ingest(inOne, pieces)
     await assertEqualStores(inOne, expected)
     // Between blocks, each in a call of its own.
     const inSeveral = kind.create(t)
@@ -198,7 +198,7 @@ describeOn(path === null ? [] : STORE_KINDS, 'the stream of a real core', (kind)
       [205, LAST_BLOCK],
     ] as const) {
       const part = records.filter(({ height }) => height >= from && height <= to)
-      await ingestWhole(inSeveral, write(`blocks-${from}.evts`, part))
+      await ingest(inSeveral, write(`blocks-${from}.evts`, part))
     }
     await assertEqualStores(inSeveral, expected)
   })

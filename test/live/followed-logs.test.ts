@@ -11,7 +11,7 @@ import { fileOf, markedBlocks } from '../fixtures/events/event-stream.ts'
 import { follow } from '../fixtures/logs/follow-logs.ts'
 import { writeBlocks, writeMade, writeReceiver } from '../fixtures/logs/written-log.ts'
 import { startReceiver, type TestReceiver } from '../fixtures/services/receiver.ts'
-import { ingestWhole, keptLog } from '../fixtures/services/service.ts'
+import { ingest, keptLog } from '../fixtures/services/service.ts'
 import { temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -60,7 +60,7 @@ describe('A service that follows two logs', () => {
     const others = markedBlocks(1, 30).map((block) => ({ ...block, chain: 'other-chain' }))
     const file = join(temporaryFolder(t), 'others.bevt')
     writeFileSync(file, fileOf(...others))
-    await ingestWhole(service.store, file)
+    await ingest(service.store, file)
     await until(() => noted() === 30n, 'the height of the store in the log')
     assert.equal(service.state().failures.length, 1)
   })

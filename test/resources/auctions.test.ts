@@ -21,7 +21,7 @@ import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { getJson, getPage, type Params, query, send, statusOf } from '../fixtures/requests/http.ts'
 import { runWell } from '../fixtures/services/program.ts'
-import { ingestWell, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
+import { ingest, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
 import { recordingPath } from '../fixtures/shared.ts'
 import { checkWithFiles } from '../fixtures/stores/check.ts'
 import { dumpStore } from '../fixtures/stores/dump-store.ts'
@@ -281,13 +281,13 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
       { height: 7, events: [checkpoint(), leave] },
       { height: 9 },
     ]
-    await ingestWell(t, store, fileOf(blocks[0]!, { ...blocks[1]!, without: [3] }, blocks[2]!), {
+    await ingest(store, fileOf(blocks[0]!, { ...blocks[1]!, without: [3] }, blocks[2]!), {
       allowGap: true,
     })
     const base = await serve(t, store)
     const [start, end] = [5n * SECOND, 7n * SECOND].map(String) as [string, string]
     assert.deepEqual(await intervalsOf(base, marketId), [{ start }])
-    await ingestWell(t, store, fileOf(...blocks))
+    await ingest(store, fileOf(...blocks))
     assert.deepEqual(await intervalsOf(base, marketId), [{ start, end }])
     assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
   })

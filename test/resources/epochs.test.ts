@@ -11,7 +11,7 @@ import { segmentPaths, writeSegment } from '../fixtures/imports/segments.ts'
 import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
 import { getPage, ndjsonRows } from '../fixtures/requests/http.ts'
 import { runWell } from '../fixtures/services/program.ts'
-import { ingestWell, serve, storeOf } from '../fixtures/services/service.ts'
+import { ingest, serve, storeOf } from '../fixtures/services/service.ts'
 import { MONTH, recordingPath, referencePath, skip } from '../fixtures/shared.ts'
 import { checkWithFiles } from '../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
@@ -108,20 +108,20 @@ describeOn(STORE_KINDS, 'epochs', (kind) => {
     for (const parts of [[BLOCKS], inOrder, inOrder.toReversed(), mixed]) {
       const store = kind.create(t)
       for (const part of parts) {
-        await ingestWell(t, store, fileOf(...part), { allowGap: true })
+        await ingest(store, fileOf(...part), { allowGap: true })
         for (const files of [part, BLOCKS])
           assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...files)))).told, [])
       }
       assert.deepEqual(await exported(t, store), EXPECTED)
       const before = await dumpStore(store)
-      await ingestWell(t, store, fileOf(...BLOCKS))
+      await ingest(store, fileOf(...BLOCKS))
       assertSameDump(await dumpStore(store), before, 'replayed')
     }
   })
 
   test('are listed without end and endBlock while they run', async (t) => {
     const store = kind.create(t)
-    await ingestWell(t, store, fileOf(...BLOCKS.slice(0, 3)))
+    await ingest(store, fileOf(...BLOCKS.slice(0, 3)))
     const base = await serve(t, store)
     const page = await getPage(base, '/api/v2/epochs')
     assert.deepEqual(
@@ -142,7 +142,7 @@ describeOn(STORE_KINDS, 'epochs', (kind) => {
       },
     ]
     for (const block of blocks) {
-      await ingestWell(t, store, fileOf(block), { allowGap: true })
+      await ingest(store, fileOf(block), { allowGap: true })
       await follower.look()
     }
     assert.deepEqual(
@@ -155,7 +155,7 @@ describeOn(STORE_KINDS, 'epochs', (kind) => {
     )
     // A start in a gap that is filled changes the row of an epoch whose end has been sent.
     const gap: MadeBlock = { height: 7, events: [epoch(7, START, { start: 51, expiry: 80 })] }
-    await ingestWell(t, store, fileOf(gap), { allowGap: true })
+    await ingest(store, fileOf(gap), { allowGap: true })
     await follower.look()
     assert.deepEqual(await follower.missing(), [])
   })

@@ -14,7 +14,7 @@ import {
 } from '../fixtures/events/event-stream.ts'
 import { send } from '../fixtures/requests/http.ts'
 import { sampled } from '../fixtures/sampling.ts'
-import { ingestBytes } from '../fixtures/services/service.ts'
+import { tryIngest } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
 import { LIVE_MARKET, periodEvent, serveLive, timeOf } from '../fixtures/stores/live-store.ts'
 import { describeOn, openReader, openStore, STORE_KINDS } from '../fixtures/stores/stores.ts'
@@ -107,7 +107,7 @@ describeOn(STORE_KINDS, 'the estimate of a running funding period', (kind) => {
       for (const height of sampled('change', heights)) {
         const piece = records.filter((record) => record.height > last && record.height <= height)
         last = height
-        await ingestBytes(t, store, joinRecords(piece))
+        await tryIngest(store, joinRecords(piece))
         markets.take(piece)
         for (const marketId of markets.figures.keys()) {
           const found = await reader.read(() => readEstimate(marketId))

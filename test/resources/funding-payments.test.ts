@@ -20,7 +20,7 @@ import { segmentPaths } from '../fixtures/imports/segments.ts'
 import { getPage, ndjsonRows, nodesOf, type PageAnswer, send } from '../fixtures/requests/http.ts'
 import { assertMalformed } from '../fixtures/requests/refusals.ts'
 import { runWell } from '../fixtures/services/program.ts'
-import { ingestWell, serve, serveFile, storeOf, storeOfBytes } from '../fixtures/services/service.ts'
+import { ingest, serve, serveFile, storeOf, storeOfBytes } from '../fixtures/services/service.ts'
 import { answersForMonth, casePath, MONTH, referencePath, skip } from '../fixtures/shared.ts'
 import { checkWithFiles } from '../fixtures/stores/check.ts'
 import { StreamFollower } from '../fixtures/stores/follow-store.ts'
@@ -146,7 +146,7 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
       ],
     }
     const store = kind.create(t)
-    await ingestWell(t, store, fileOf({ ...block, without: [4] }, { height: 6 }), { allowGap: true })
+    await ingest(store, fileOf({ ...block, without: [4] }, { height: 6 }), { allowGap: true })
     const events = fileWith(t, fileOf(block, { height: 6 }))
     assert.deepEqual((await checkWithFiles(store, events)).told, [])
     const base = await serve(t, store)
@@ -162,7 +162,7 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
       ['8', '31', '0'],
       ['7', '-1000', '0'],
     ])
-    await ingestWell(t, store, fileOf(block))
+    await ingest(store, fileOf(block))
     assert.deepEqual(await amountsOf(MARKET), [
       ['8', '31', '-5'],
       ['7', '-600', '0'],
@@ -214,7 +214,7 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
       { height: 10, without: [3], events: [payments([[PARTY, '100']], { seq: 6 }), timeUpdate()] },
     )
     const store = kind.create(t)
-    await ingestWell(t, store, file, { allowGap: true })
+    await ingest(store, file, { allowGap: true })
     const ofPeriod = { filter: { marketId: null, seq: 2n } }
     const reports = [verifyFile(fileWith(t, file)), verifyStored(store), verifyStored(store, ofPeriod)]
     for (const [index, { funding }] of (await Promise.all(reports)).entries()) {
@@ -284,7 +284,7 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
       })),
     )
     const store = kind.create(t)
-    await ingestWell(t, store, file)
+    await ingest(store, file)
     for (const { funding } of [await verifyFile(fileWith(t, file)), await verifyStored(store)]) {
       const differing = funding.differences.filter(({ of }) => of === 'payments of parties')
       assert.deepEqual(
@@ -321,7 +321,7 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
       ],
     })
     const store = kind.create(t)
-    assert.deepEqual((await ingestWell(t, store, file)).leftOut, {
+    assert.deepEqual((await ingest(store, file)).leftOut, {
       'invalid market ID': 1,
       'invalid party ID': 1,
       'payment or rate is not a decimal number': 1,

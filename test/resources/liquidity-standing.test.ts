@@ -23,7 +23,7 @@ import {
 } from '../fixtures/events/event-stream.ts'
 import { type Fields, fieldsOf, numberIn, textIn, textsIn } from '../fixtures/events/wire-fields.ts'
 import { getJson, send } from '../fixtures/requests/http.ts'
-import { ingestWell, serve, storeOfBytes } from '../fixtures/services/service.ts'
+import { ingest, serve, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH, recordingPath, skip } from '../fixtures/shared.ts'
 import { LIVE_MARKET, providedBy, serveLive } from '../fixtures/stores/live-store.ts'
 import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
@@ -239,7 +239,7 @@ describeOn(STORE_KINDS, 'the standing of liquidity providers', (kind) => {
           waiting = waiting.filter((other) => other !== one)
         }
       }
-      await ingestWell(t, store, joinRecords(part))
+      await ingest(store, joinRecords(part))
       base ??= await serve(t, store)
       const providers = model.providers()
       const shown: ProviderStanding[] = []
@@ -415,7 +415,7 @@ describeOn(STORE_KINDS, 'the standing of liquidity providers', (kind) => {
     ] as const
     for (const [what, blocks, expected] of cases) {
       const store = kind.create(t)
-      await ingestWell(t, store, fileOf(...blocks), { allowGap: true })
+      await ingest(store, fileOf(...blocks), { allowGap: true })
       const { liquidityStanding } = await standingsOf(await serve(t, store), `partyId=${PARTY}`)
       assert.equal(liquidityStanding.length, 1, what)
       assert.deepEqual(
@@ -467,7 +467,7 @@ describeOn(STORE_KINDS, 'the standing of liquidity providers', (kind) => {
   test('names the blocks that are missing, and from where on a store that an older version began has everything', async (t) => {
     const store = kind.create(t)
     const blocks = [...EPOCH_2, { height: 202, events: [dataAt(202, { [PARTY]: { book: '1' } })] }]
-    await ingestWell(t, store, fileOf(...blocks), { allowGap: true })
+    await ingest(store, fileOf(...blocks), { allowGap: true })
     const base = await serve(t, store)
     const query = `marketId=${MARKET}`
     const { missing, since } = await standingsOf(base, query)
@@ -553,7 +553,7 @@ describeOn(STORE_KINDS, 'the standing of liquidity providers', (kind) => {
     })
     const store = kind.create(t)
     let height = 10
-    await ingestWell(t, store, fileOf({ height, events: [provision()] }))
+    await ingest(store, fileOf({ height, events: [provision()] }))
     const base = await serve(t, store)
     await fc.assert(
       fc.asyncProperty(cases, async ({ slas, terms, times, seq }) => {
@@ -561,8 +561,7 @@ describeOn(STORE_KINDS, 'the standing of liquidity providers', (kind) => {
         const { kind, body } = perpetual()
         const sla = message({ 18: message({ 1: '0.05', 2: terms.least, 4: 2, 5: terms.factor }) })
         const data = dataAt(0, { [PARTY]: slas })
-        await ingestWell(
-          t,
+        await ingest(
           store,
           fileOf({
             height: ++height,
@@ -588,7 +587,7 @@ describeOn(STORE_KINDS, 'the standing of liquidity providers', (kind) => {
     const store = kind.create(t)
     const base = await serve(t, store)
     assert.equal((await send(base, `${PATH}?partyId=${PARTY}`)).status, 503)
-    await ingestWell(t, store, fileOf(...EPOCH_2), { allowGap: true })
+    await ingest(store, fileOf(...EPOCH_2), { allowGap: true })
     const client = createLyraClient({ url: base })
     const { liquidityStanding, missing, since } = await client.liquidityStanding({ partyId: PARTY })
     assert.deepEqual([liquidityStanding.map(({ epoch }) => epoch), missing.length, since], [['2'], 1, null])

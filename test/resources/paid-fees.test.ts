@@ -25,7 +25,7 @@ import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
 import { getJson, getPage, ndjsonRows, type Params, query, send } from '../fixtures/requests/http.ts'
 import { assertMalformed } from '../fixtures/requests/refusals.ts'
 import { runWell } from '../fixtures/services/program.ts'
-import { ingestBytes, ingestWell, serve, serveFile, storeOf } from '../fixtures/services/service.ts'
+import { ingest, serve, serveFile, storeOf, tryIngest } from '../fixtures/services/service.ts'
 import { answersForMonth, MONTH, recordingPath, referencePath, skip } from '../fixtures/shared.ts'
 import { checkWithFiles } from '../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
@@ -210,35 +210,35 @@ describeOn(STORE_KINDS, 'fees paid', (kind) => {
   }
 
   test('are whole, a row for each event, whatever order blocks arrive in', async (t) => {
-    const { report } = await ingestBytes(t, kind.create(t), fileOf(...BLOCKS))
+    const { report } = await tryIngest(kind.create(t), fileOf(...BLOCKS))
     assert.deepEqual(report.leftOut, LEFT_OUT)
     const inOrder = BLOCKS.map((block) => [block])
     const incomplete = { ...BLOCKS[2]!, without: [4] }
     for (const parts of [[BLOCKS], inOrder, inOrder.toReversed(), [[incomplete, BLOCKS[0]!], BLOCKS]]) {
       const store = kind.create(t)
       for (const part of parts) {
-        await ingestWell(t, store, fileOf(...part), { allowGap: true })
+        await ingest(store, fileOf(...part), { allowGap: true })
         for (const files of [part, BLOCKS])
           assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...files)))).told, [])
       }
       assert.deepEqual(await exported(t, store), EXPECTED)
       const before = await dumpStore(store)
-      await ingestWell(t, store, fileOf(...BLOCKS))
+      await ingest(store, fileOf(...BLOCKS))
       assertSameDump(await dumpStore(store), before, 'replayed')
     }
   })
 
   test('are stored from an incomplete block, too, until it arrives complete', async (t) => {
     const store = kind.create(t)
-    await ingestWell(t, store, fileOf({ ...BLOCKS[1]!, without: [3] }), { allowGap: true })
+    await ingest(store, fileOf({ ...BLOCKS[1]!, without: [3] }), { allowGap: true })
     assert.deepEqual(await exported(t, store), [EXPECTED[4], EXPECTED[7]])
-    await ingestWell(t, store, fileOf(BLOCKS[1]!))
+    await ingest(store, fileOf(BLOCKS[1]!))
     assert.deepEqual(await exported(t, store), [EXPECTED[4], EXPECTED[6], EXPECTED[7]])
   })
 
   test('are listed by epochs, markets and assets by the rules of the data node', async (t) => {
     const store = kind.create(t)
-    await ingestWell(t, store, fileOf(...BLOCKS))
+    await ingest(store, fileOf(...BLOCKS))
     const base = await serve(t, store)
     for (const [params, places] of REQUESTS) {
       const text = typeof params === 'string' ? params : query(params)
@@ -255,7 +255,7 @@ describeOn(STORE_KINDS, 'fees paid', (kind) => {
 
   test('of some parties are the rows that name them, without the elements of others', async (t) => {
     const store = kind.create(t)
-    await ingestWell(t, store, fileOf(...BLOCKS))
+    await ingest(store, fileOf(...BLOCKS))
     const base = await serve(t, store)
     const only = (place: number, ...parties: string[]): Node => ({
       ...EXPECTED[place]!,
@@ -325,13 +325,13 @@ describeOn(STORE_KINDS, 'fees paid', (kind) => {
 
   test('of the highest epoch change with those of another market, also in cached answers', async (t) => {
     const store = kind.create(t)
-    await ingestWell(t, store, fileOf(BLOCKS[0]!))
+    await ingest(store, fileOf(BLOCKS[0]!))
     const base = await serve(t, store)
     const rowsOf = async () => (await getPage(base, LIST, [['marketId', MARKET]])).edges.length
     assert.equal(await rowsOf(), 1)
     assert.equal(await rowsOf(), 1)
     const later: MadeBlock = { height: 6, events: [fees(OTHER_MARKET, 8, [[PARTY, '5']], of(ASSET, '5'))] }
-    await ingestWell(t, store, fileOf(later))
+    await ingest(store, fileOf(later))
     assert.equal(await rowsOf(), 0)
   })
 
@@ -340,7 +340,7 @@ describeOn(STORE_KINDS, 'fees paid', (kind) => {
     const all = new StreamFollower(store, paidLiquidityFeesStats, {})
     const ofParty = new StreamFollower(store, paidLiquidityFeesStats, { partyIds: idSet([PARTY]) })
     for (const block of [BLOCKS[0]!, BLOCKS[2]!, BLOCKS[1]!]) {
-      await ingestWell(t, store, fileOf(block), { allowGap: true })
+      await ingest(store, fileOf(block), { allowGap: true })
       await all.look()
       await ofParty.look()
     }

@@ -22,7 +22,7 @@ import {
 import { paymentsOfMonth } from '../fixtures/events/payments-of-month.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { getJson, send } from '../fixtures/requests/http.ts'
-import { ingestWell, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
+import { ingest, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
 import { describeOn, openStore, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
@@ -178,7 +178,7 @@ describeOn(STORE_KINDS, 'the sums of what a party paid and received', (kind) => 
   test('are of [start, end), and say which blocks are missing there', async (t) => {
     const store = kind.create(t)
     const blocks = [10, 11, 20, 30].map((height) => paidAt(height, [[PARTY, `${height}`]]))
-    await ingestWell(t, store, fileOf(...blocks), { allowGap: true })
+    await ingest(store, fileOf(...blocks), { allowGap: true })
     const base = await serve(t, store)
     const range = (from: number, to: number) =>
       `dateRange.startTimestamp=${from}000000000&dateRange.endTimestamp=${to}000000000`
@@ -290,7 +290,7 @@ describeOn(STORE_KINDS, 'the sums of what a party paid and received', (kind) => 
     const store = kind.create(t)
     const base = await serve(t, store)
     assert.equal((await send(base, pathOf(PARTY))).status, 503)
-    await ingestWell(t, store, fileOf(paidAt(2, [[PARTY, '5']]), paidAt(4, [[PARTY, '6']])), {
+    await ingest(store, fileOf(paidAt(2, [[PARTY, '5']]), paidAt(4, [[PARTY, '6']])), {
       allowGap: true,
     })
     const client = createLyraClient({ url: base })

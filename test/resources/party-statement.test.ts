@@ -29,7 +29,7 @@ import {
   statementModel,
 } from '../fixtures/models/statement-model.ts'
 import { getJson, send } from '../fixtures/requests/http.ts'
-import { ingestWell, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
+import { ingest, pruneBefore, serve, serveFile, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH, recordingPath, skip } from '../fixtures/shared.ts'
 import { describeOn, runSql, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
@@ -401,7 +401,7 @@ describeOn(STORE_KINDS, 'a statement', (kind) => {
   test('says what is missing: blocks, fees of older stores, what was before the store, and what is yet to come', async (t) => {
     const store = kind.create(t)
     const blocks = [10, 11, 20, 30].map((height) => at(height, payments([[PARTY, '1']], { seq: height })))
-    await ingestWell(t, store, fileOf(NAMED, ...blocks), { allowGap: true })
+    await ingest(store, fileOf(NAMED, ...blocks), { allowGap: true })
     const base = await serve(t, store)
     const of = async (range: string) => {
       const { partyStatement, missing, since } = await statementOf(base, PARTY, range)
@@ -491,7 +491,7 @@ describeOn(STORE_KINDS, 'a statement', (kind) => {
     const store = kind.create(t)
     const empty = await serve(t, store)
     assert.equal((await send(empty, pathOf(PARTY))).status, 503)
-    await ingestWell(t, store, fileOf(NAMED, at(2, payments([[PARTY, '1']]))))
+    await ingest(store, fileOf(NAMED, at(2, payments([[PARTY, '1']]))))
     const base = await serve(t, store)
     const refused: [path: string, said: string][] = [
       [pathOf(''), '"code":10000,"message":"invalid party ID"'],

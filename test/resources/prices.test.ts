@@ -5,7 +5,7 @@ import { copyStore } from '#core/store/admin/copy-store'
 import { dataPoint, fileOf, MARKET } from '../fixtures/events/event-stream.ts'
 import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
 import { getJson, send } from '../fixtures/requests/http.ts'
-import { ingestWell, serve, storeOfBytes } from '../fixtures/services/service.ts'
+import { ingest, serve, storeOfBytes } from '../fixtures/services/service.ts'
 import { assertSound } from '../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
 import { describeOn, openStore, SQLITE, STORE_KINDS } from '../fixtures/stores/stores.ts'
@@ -102,7 +102,7 @@ describeOn(STORE_KINDS, 'prices and TWAPs', (kind) => {
   test('are unchanged in a copy, and when their events are ingested again', async (t) => {
     const store = await storeOfBytes(t, kind, FILE)
     const first = await dumpStore(store)
-    await ingestWell(t, store, FILE)
+    await ingest(store, FILE)
     assertSameDump(await dumpStore(store), first, 'the same file again')
     for (const other of STORE_KINDS) {
       const copy = other.create(t)
@@ -115,7 +115,7 @@ describeOn(STORE_KINDS, 'prices and TWAPs', (kind) => {
 describe('prices in a SQLite store', { skip: SQLITE === undefined && 'SQLite is not requested' }, () => {
   test('are integers if these read back as in the events', async (t) => {
     const store = SQLITE!.create(t)
-    await ingestWell(t, store, FILE)
+    await ingest(store, FILE)
     const integers = PRICES.filter((price) => /^(0|[1-9]\d{0,14})$/.test(price))
     assert.ok(integers.length > 3)
     assert.deepEqual(

@@ -21,7 +21,7 @@ import { modelOf } from '../fixtures/models/page-model.ts'
 import { ndjsonRows, type PageAnswer } from '../fixtures/requests/http.ts'
 import { caseOf } from '../fixtures/resources/resource-cases.ts'
 import { runWell } from '../fixtures/services/program.ts'
-import { ingestWell, storeOf } from '../fixtures/services/service.ts'
+import { ingest, storeOf } from '../fixtures/services/service.ts'
 import { MONTH, referencePath, skip } from '../fixtures/shared.ts'
 import { checkWithFiles } from '../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore } from '../fixtures/stores/dump-store.ts'
@@ -168,7 +168,7 @@ describeOn(STORE_KINDS, 'the history of liquidity providers', (kind) => {
     ]) {
       const store = kind.create(t)
       for (const part of parts) {
-        await ingestWell(t, store, fileOf(...part), { allowGap: true })
+        await ingest(store, fileOf(...part), { allowGap: true })
         // Of a block that either side has in part, rows that follow from several events may differ.
         for (const blocks of [[whole, later], part, parts[0]!])
           assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
@@ -231,13 +231,13 @@ describeOn(STORE_KINDS, 'fees in a block in which no epoch ends', (kind) => {
     for (const parts of [[blocks], inOrder, inOrder.toReversed(), [[blocks[1]!, blocks[3]!], blocks]]) {
       const store = kind.create(t)
       for (const part of parts) {
-        await ingestWell(t, store, fileOf(...part), { allowGap: true })
+        await ingest(store, fileOf(...part), { allowGap: true })
         for (const files of [part, blocks])
           assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...files)))).told, [])
       }
       assert.deepEqual(await exported(t, store), expected)
       const before = await dumpStore(store)
-      await ingestWell(t, store, fileOf(...blocks))
+      await ingest(store, fileOf(...blocks))
       assertSameDump(await dumpStore(store), before, 'replayed')
     }
   })
@@ -246,7 +246,7 @@ describeOn(STORE_KINDS, 'fees in a block in which no epoch ends', (kind) => {
     const store = kind.create(t)
     const follower = new StreamFollower(store, liquidityProviderHistory, { partyId: PARTY })
     for (const block of blocks) {
-      await ingestWell(t, store, fileOf(block), { allowGap: true })
+      await ingest(store, fileOf(block), { allowGap: true })
       await follower.look()
     }
     const sent = [...follower.sent].map(([row, times]) => [JSON.parse(row), times])

@@ -11,7 +11,7 @@ import { restoreOldStore } from '../fixtures/old-stores/old-store.ts'
 import { runsOf } from '../fixtures/sampling.ts'
 import { inScope } from '../fixtures/scope.ts'
 import { startLyra } from '../fixtures/services/program.ts'
-import { ingestWell } from '../fixtures/services/service.ts'
+import { ingest } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
 import { checkWithFiles } from '../fixtures/stores/check.ts'
 import { dumpStore } from '../fixtures/stores/dump-store.ts'
@@ -228,8 +228,7 @@ describeOn(STORE_KINDS, 'positions of providers', (kind) => {
 
   test('are the same after an ingestion that was killed again and again', async (t) => {
     const whole = kind.create(t)
-    await ingestWell(
-      t,
+    await ingest(
       whole,
       partOf(PROVIDERS, () => true),
     )
@@ -243,8 +242,7 @@ describeOn(STORE_KINDS, 'positions of providers', (kind) => {
         await outcome
         await settle(kind, store)
       }
-      await ingestWell(
-        t,
+      await ingest(
         store,
         partOf(PROVIDERS, () => true),
       )
@@ -276,7 +274,7 @@ describeOn(STORE_KINDS, 'positions of providers', (kind) => {
       partOf(PROVIDERS, (height) => height < 100),
       partOf(PROVIDERS, (height) => height >= 100),
     ]
-    for (const part of [late, early]) await ingestWell(t, store, part, { allowGap: true })
+    for (const part of [late, early]) await ingest(store, part, { allowGap: true })
     assert.deepEqual((await checkWithFiles(store, PROVIDERS)).told, [])
     const last = recordsOf(late).at(-1)!.height
     await runSql(store, `update liquidity_providers set height = ${last}, event_index = 1000`)
@@ -286,8 +284,7 @@ describeOn(STORE_KINDS, 'positions of providers', (kind) => {
 
   test('are compared only where both have all blocks before', async (t) => {
     const store = kind.create(t)
-    await ingestWell(
-      t,
+    await ingest(
       store,
       partOf(PROVIDERS, () => true),
     )

@@ -45,14 +45,12 @@ import { addressOf, assertFails, end, runLyra, runWell, startLyra } from '../fix
 import {
   copied,
   ingest,
-  ingestBytes,
-  ingestWell,
-  ingestWhole,
   pruneBefore,
   SILENT,
   serve,
   storeOf,
   storeOfBytes,
+  tryIngest,
 } from '../fixtures/services/service.ts'
 import { HEIGHT, MARKET, SAMPLE } from '../fixtures/shared.ts'
 import { assertSound, checkWithFiles, problemsOf } from '../fixtures/stores/check.ts'
@@ -230,7 +228,7 @@ for (const kind of STORE_KINDS) {
       const made = (scope: TestContext) =>
         copied(scope, kind, path, async (first) => {
           const store = kind.create(first)
-          await ingestWhole(store, path)
+          await ingest(store, path)
           return store
         })
       const { rows: counts } = await checkStore(openStore(await made(t)))
@@ -287,7 +285,7 @@ for (const kind of STORE_KINDS) {
         ['100 399', '500 899'],
       )
       const store = kind.create(t)
-      assert.equal((await ingest(store, part, { allowGap: true })).failure, null)
+      assert.equal((await tryIngest(store, part, { allowGap: true })).failure, null)
       const ofPart = await checked(store, SAMPLE, ['notInStore', 'otherList'])
       assertSays(ofPart.notes, 'contain blocks 1 to 99, which the store does not')
       for (const [before, by] of [[300n], [1696500700000000000n, 'time']] as const) {
@@ -333,7 +331,7 @@ for (const kind of STORE_KINDS) {
       const rest = [{ height: 6 }, { height: 7, events: [other] }]
       const imported = kind.create(t)
       await importBlocks(imported, blocksOf(fileOf(first)), { from: 5n, to: 5n })
-      await ingestBytes(t, imported, fileOf(...rest))
+      await tryIngest(imported, fileOf(...rest))
       const file = fileWith(t, fileOf(first, ...rest))
       const repeated = await checked(imported, file, ['notInStore', 'repeated'])
       assertSays(repeated.notes, 'imported block 5: ... not compared')
@@ -355,9 +353,9 @@ for (const kind of STORE_KINDS) {
         events: [payments([[PARTY, amount]], { seq: 1 }), checkpoint({ atBlock: 1, blockHash: `${height}` })],
       })
       const store = await storeOfBytes(t, kind, fileOf({ height: 1 }))
-      await ingestWell(t, store, fileOf(paid(3, '-5'), { height: 4 }), { allowGap: true })
+      await ingest(store, fileOf(paid(3, '-5'), { height: 4 }), { allowGap: true })
       await pruneBefore(store, 4n)
-      await ingestWell(t, store, fileOf(paid(2, '5')))
+      await ingest(store, fileOf(paid(2, '5')))
       const file = fileWith(t, fileOf({ height: 1 }, paid(2, '5'), paid(3, '-5'), { height: 4 }))
       const { told, compared } = await checkWithFiles(store, file)
       assert.deepEqual(told, [])
@@ -447,7 +445,7 @@ describe('lyra check', () => {
     const events = [dataPoint({ timestamp: 5 })]
     const path = fileWith(t, fileOf({ height: 5, events }))
     const store = sqlite.create(t)
-    await ingestBytes(t, store, fileOf({ height: 5 }))
+    await tryIngest(store, fileOf({ height: 5 }))
     const check = await checkStore(openStore(store))
     const onStep = () => void runSql(store, `insert or ignore into markets values (1, '${'b'.repeat(64)}')`)
     const options = { logger: SILENT, signal: new AbortController().signal, temp: tmpdir(), onStep }
@@ -509,7 +507,7 @@ describe('lyra prune', () => {
 
   test('leaves space in a SQLite file that VACUUM frees while the file is in use', async (t) => {
     const store = sqlite.create(t)
-    const part = (isIn: (height: number) => boolean) => ingestWell(t, store, partOf(SAMPLE, isIn))
+    const part = (isIn: (height: number) => boolean) => ingest(store, partOf(SAMPLE, isIn))
     await part((height) => height <= 700)
     // Old rows that make the file large.
     await runSql(
@@ -635,7 +633,7 @@ describe('lyra backup', () => {
     const [stream] = copied.stream!.map((row) => JSON.parse(row) as string[])
     const blocks = Number(stream![3]) - Number(HEIGHT)
     assert.equal(copied.funding_period_data_points!.length, 2_298 + blocks)
-    const { report } = await ingestWhole(copy, SAMPLE)
+    const report = await ingest(copy, SAMPLE)
     assert.equal(report.heldBlocks, 905)
   })
 

@@ -12,7 +12,7 @@ import { writeTo } from '#tools/generate/write-to'
 import { readRecording, recordsOf } from '../fixtures/events/event-stream.ts'
 import { type Fields, fieldsOf, numberIn, textIn } from '../fixtures/events/wire-fields.ts'
 import { blocksOf } from '../fixtures/imports/import-blocks.ts'
-import { ingestWell } from '../fixtures/services/service.ts'
+import { ingest } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
 import { assertSound } from '../fixtures/stores/check.ts'
 import { fileWith, STORE_KINDS } from '../fixtures/stores/stores.ts'
@@ -67,7 +67,7 @@ describe('the blocks of a generated stream', () => {
 
   test('are ingested strictly, and leave nothing that the check finds', async (t) => {
     const store = STORE_KINDS[0]!.create(t)
-    const report = await ingestWell(t, store, Buffer.concat([...generateRecords(options)]), { strict: true })
+    const report = await ingest(store, Buffer.concat([...generateRecords(options)]), { strict: true })
     assert.deepEqual([report.blocks, report.height, report.gaps, report.leftOut], [700, '700', [], {}])
     assert.deepEqual(report.passedOver, { beforeFirstBlock: 0, outsideBlocks: 0, repeated: 0 })
     assert.equal(report.rows.checkpoints, 28)

@@ -10,7 +10,7 @@ import { loadReferenceTables } from '../fixtures/imports/reference-database.ts'
 import { blocksUpTo, type ImportedRows, importedRows } from '../fixtures/imports/reference-tables.ts'
 import { assertGoldenAnswers } from '../fixtures/requests/golden.ts'
 import { LONG } from '../fixtures/sampling.ts'
-import { ingestWhole, serve } from '../fixtures/services/service.ts'
+import { ingest, serve } from '../fixtures/services/service.ts'
 import {
   type GoldenCase,
   readGolden,
@@ -47,7 +47,7 @@ function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly s
  */
 async function assertFinal(store: string, events: string, isOfCore = true): Promise<void> {
   await assertSound(store)
-  const { report } = await ingestWhole(store, events)
+  const report = await ingest(store, events)
   await assertSound(store)
   const { told } = await checkWithFiles(store, events)
   const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
@@ -60,7 +60,7 @@ async function assertFinal(store: string, events: string, isOfCore = true): Prom
     describeReport(report),
     new RegExp(`${count.toLocaleString('en')} of these were imported, and stay so: ingest the`),
   )
-  await ingestWhole(store, events)
+  await ingest(store, events)
   assertSameDump(await dumpStore(store), dump, 'the events again')
 }
 

@@ -8,7 +8,7 @@ import { asset, fileOf, PARTY, payments, perpetual } from '../fixtures/events/ev
 import { send } from '../fixtures/requests/http.ts'
 import { openServer } from '../fixtures/services/port.ts'
 import { assertFails, runWell } from '../fixtures/services/program.ts'
-import { ingestWell, serve, storeOf } from '../fixtures/services/service.ts'
+import { ingest, serve, storeOf } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
 import { describeOn, STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores/stores.ts'
 
@@ -59,7 +59,7 @@ describeOn(STORE_KINDS, 'lyra statement', (kind) => {
     const store = kind.create(t)
     const paid = (height: number) => ({ height, events: [payments([[PARTY, '1']], { seq: height })] })
     const first = { height: 1, events: [asset(), perpetual()] }
-    await ingestWell(t, store, fileOf(first, paid(2), paid(5)), { allowGap: true })
+    await ingest(store, fileOf(first, paid(2), paid(5)), { allowGap: true })
     const { stdout, stderr } = await runWell(t, `statement --store ${store} --party ${PARTY}`)
     assertSays(stderr, 'the statement is incomplete: its last rows say why')
     assertSays(
@@ -95,7 +95,7 @@ describe('lyra statement', () => {
       [`--party b0e9 --url http://127.0.0.1:1`, 'must be a whole id'],
     ]
     const store = sqlite.create(t)
-    await ingestWell(t, store, fileOf({ height: 2, events: [payments([[PARTY, '1']])] }))
+    await ingest(store, fileOf({ height: 2, events: [payments([[PARTY, '1']])] }))
     for (const [options, says] of wrong) {
       const of = /--store|--url/.test(options) ? '' : `--store ${store} `
       await assertFails(t, `statement ${of}${options}`, says, 2, { cwd: folder })

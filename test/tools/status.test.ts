@@ -9,7 +9,7 @@ import { dataPoint, fileOf, idOf } from '../fixtures/events/event-stream.ts'
 import { eventsOf } from '../fixtures/services/core.ts'
 import { startWithCore } from '../fixtures/services/live.ts'
 import { runLyra, runWell } from '../fixtures/services/program.ts'
-import { ingestWell, serve, storeOf } from '../fixtures/services/service.ts'
+import { ingest, serve, storeOf } from '../fixtures/services/service.ts'
 import { HEIGHT, MARKET, SAMPLE, TIMESTAMP } from '../fixtures/shared.ts'
 import { describeOn, openStore, runSql, STORE_KINDS, sqlite } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
@@ -78,7 +78,7 @@ describeOn(STORE_KINDS, 'the status of a store', (kind) => {
   test('of a service over it reports readiness and gaps', async (t) => {
     const store = kind.create(t)
     const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
-    await ingestWell(t, store, fileOf(block(3), block(4), block(7)), { allowGap: true })
+    await ingest(store, fileOf(block(3), block(4), block(7)), { allowGap: true })
     const base = await serve(t, store)
     const { of, lastBlock, coverage, store: facts, service } = await statusOfService(`${base}/`)
     assert.deepEqual([of, lastBlock!.height, facts], [base, '7', null])

@@ -24,7 +24,7 @@ import { dial } from '../fixtures/services/core.ts'
 import { blocksOf, startLive, untilHeight } from '../fixtures/services/live.ts'
 import { serveWith } from '../fixtures/services/port.ts'
 import { addressOf, startLyra } from '../fixtures/services/program.ts'
-import { ingest, ingestWhole, serve, storeOf } from '../fixtures/services/service.ts'
+import { ingest, serve, storeOf, tryIngest } from '../fixtures/services/service.ts'
 import { recorded, TIMESTAMP } from '../fixtures/shared.ts'
 import {
   checkpointAt,
@@ -49,7 +49,7 @@ const FUNDING = `/?view=funding&market=${ETH}&span=all`
 async function storeOfPart(t: TestContext): Promise<string> {
   const store = STORE_KINDS[0]!.create(t)
   const part = partOf(RECORDING, (height) => height <= FIRST_PART && (height < GAP[0] || height > GAP[1]))
-  await ingest(store, fileWith(t, part), { allowGap: true })
+  await tryIngest(store, fileWith(t, part), { allowGap: true })
   return store
 }
 
@@ -216,7 +216,7 @@ describe('the explorer, while its service changes,', () => {
     const newest = async () => (await rowsOf(checkpoints, 'checkpoints'))[0]?.Block
     const before = await newest()
     await setHidden(checkpoints, true)
-    await ingestWhole(store, RECORDING)
+    await ingest(store, RECORDING)
     await eventuallyIs(() => figure(funding, 'internal-twap'), TWAP)
     await eventually(
       () => funding.locator('.notes').innerText(),
@@ -420,7 +420,7 @@ describe('the explorer, while its service changes,', () => {
       await page.getByRole('button', { name: 'Try now' }).click()
       await page.getByText('Next try in').waitFor()
       assert.equal(await figure(page, 'internal-twap'), before)
-      await ingestWhole(store, RECORDING)
+      await ingest(store, RECORDING)
       await start(new URL(first.base).port)
       await eventuallyIs(() => page.locator('.banner').count(), 0)
       await eventuallyIs(() => figure(page, 'internal-twap'), TWAP)

@@ -5,7 +5,7 @@ import { SAMPLE_MARKET, SAMPLE_PARTY } from '../../scripts/sample.ts'
 import { partOf } from '../fixtures/events/event-stream.ts'
 import { accessibilityFaults } from '../fixtures/explorer/browser.ts'
 import { rowsOf, explorerTest as test } from '../fixtures/explorer/explorer.ts'
-import { FILE, ingest, serve } from '../fixtures/services/service.ts'
+import { FILE, serve, tryIngest } from '../fixtures/services/service.ts'
 import { MONTH } from '../fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from '../fixtures/stores/stores.ts'
 
@@ -22,7 +22,7 @@ before(async () => {
     FILE,
     partOf(MONTH, (height) => !isMissing(height)),
   )
-  const { failure } = await ingest(store, path, { allowGap: true })
+  const { failure } = await tryIngest(store, path, { allowGap: true })
   assert.equal(failure, null)
   base = await serve(FILE, store)
 })

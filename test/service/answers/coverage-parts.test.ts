@@ -16,7 +16,7 @@ import {
 import { blocksOf, importBlocks } from '../../fixtures/imports/import-blocks.ts'
 import { coverageOf } from '../../fixtures/requests/coverage.ts'
 import { metricsOf, send, statusOf } from '../../fixtures/requests/http.ts'
-import { ingestWell, serve, serveFile, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, serve, serveFile, storeOf } from '../../fixtures/services/service.ts'
 import { SAMPLE } from '../../fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, openStore, STORE_KINDS, sqlite } from '../../fixtures/stores/stores.ts'
 
@@ -50,7 +50,7 @@ function stream(isIn: (height: number) => boolean): Buffer {
 for (const kind of STORE_KINDS) {
   test(`Coverage of many gaps, imported blocks and markets comes in parts that together contain every row once (${kind.name})`, async (t) => {
     const store = kind.create(t)
-    await ingestWell(t, store, stream(HELD.ranges), { allowGap: true })
+    await ingest(store, stream(HELD.ranges), { allowGap: true })
     const made = blocksOf(stream((height) => !HELD.gaps(height)))
     await importBlocks(store, made, { from: BigInt(HEIGHTS[0]!), to: BigInt(HEIGHTS.at(-1)!) })
     const base = await serve(t, store, { inThreads: true })

@@ -5,7 +5,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { checkpoint, dataPoint, fileOf } from '../../fixtures/events/event-stream.ts'
 import { coverageOf } from '../../fixtures/requests/coverage.ts'
 import { send } from '../../fixtures/requests/http.ts'
-import { ingestWell, pruneBefore, serve, serveFile, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, pruneBefore, serve, serveFile, storeOf } from '../../fixtures/services/service.ts'
 import { HEIGHT, SAMPLE, TIMESTAMP } from '../../fixtures/shared.ts'
 import { describeOn, STORE_KINDS } from '../../fixtures/stores/stores.ts'
 
@@ -51,7 +51,7 @@ describeOn(STORE_KINDS, `GET ${PATH}`, (kind) => {
     const height = 2 ** 53
     const first = { height, time: 1n, events: [checkpoint()] }
     const bytes = fileOf(first, { ...first, height: height + 8, time: 2n })
-    await ingestWell(t, store, bytes, { allowGap: true })
+    await ingest(store, bytes, { allowGap: true })
     const gap = { from: `${BigInt(height) + 1n}`, to: `${BigInt(height) + 7n}`, start: '1', end: '2' }
     const { blocks } = await coverageOf(await serve(t, store))
     assert.deepEqual(blocks.gaps, [{ ...gap, kind: 'missing' }])
@@ -70,7 +70,7 @@ describeOn(STORE_KINDS, `GET ${PATH}`, (kind) => {
     const store = kind.create(t)
     const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
     const some = fileOf(block(5), block(6), block(9), { ...block(10), without: [2] }, block(11))
-    await ingestWell(t, store, some, { allowGap: true })
+    await ingest(store, some, { allowGap: true })
     const base = await serve(t, store)
     const { blocks, fundingPeriodDataPoints } = await coverageOf(base)
     assert.deepEqual(blocks, {
@@ -87,7 +87,7 @@ describeOn(STORE_KINDS, `GET ${PATH}`, (kind) => {
       lastTimestamp: '11000000000',
     })
     assert.equal(fundingPeriodDataPoints[0]!.count, '4')
-    await ingestWell(t, store, fileOf(block(7), block(8), block(10)))
+    await ingest(store, fileOf(block(7), block(8), block(10)))
     const filled = await coverageOf(base)
     assert.deepEqual(filled.blocks.ranges, [{ from: '5', to: '11' }])
     assert.deepEqual(filled.blocks.gaps, [])

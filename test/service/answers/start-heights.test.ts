@@ -16,7 +16,7 @@ import { restoreOldStore, unknownTo } from '../../fixtures/old-stores/old-store.
 import { getJson } from '../../fixtures/requests/http.ts'
 import { listen } from '../../fixtures/requests/listen.ts'
 import { addressOf, runWell, startLyra } from '../../fixtures/services/program.ts'
-import { ingestWell, ingestWhole, serve } from '../../fixtures/services/service.ts'
+import { ingest, serve } from '../../fixtures/services/service.ts'
 import { checkWithFiles } from '../../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from '../../fixtures/stores/dump-store.ts'
 import {
@@ -54,7 +54,7 @@ const heights = (from: number, to: number) => BLOCKS.slice(from - 1, to)
 /** A store that ingested blocks before it supported instruments. */
 async function storeWithout(t: TestContext, kind: StoreKind, blocks: readonly MadeBlock[]): Promise<string> {
   const store = kind.create(t)
-  await ingestWell(t, store, fileOf(...blocks), { allowGap: true })
+  await ingest(store, fileOf(...blocks), { allowGap: true })
   await runSql(
     store,
     `delete from instruments; delete from instrument_terms; delete from assets;
@@ -71,12 +71,12 @@ describeOn(STORE_KINDS, 'the height since which a store has a resource', (kind) 
     timeout: 30_000,
   }, async (t) => {
     const store = await storeWithout(t, kind, [...heights(2, 3), ...heights(6, 7)])
-    await ingestWell(t, store, fileOf(...heights(8, 8)))
+    await ingest(store, fileOf(...heights(8, 8)))
     assert.deepEqual(namesIn(await dumpStore(store)), ['CODE-8'])
     const base = await serve(t, store)
     const { events, cut } = await listen(base, '/api/v2/stream/instruments?afterBlock=8')
     t.after(cut)
-    await ingestWell(t, store, fileOf({ height: 5, events: [perpetual({ marketId: idOf('5') })] }), {
+    await ingest(store, fileOf({ height: 5, events: [perpetual({ marketId: idOf('5') })] }), {
       allowGap: true,
     })
     await until(() => events.some(({ data }) => data.includes(idOf('5'))), 'the instrument of block 5')
@@ -88,7 +88,7 @@ describeOn(STORE_KINDS, 'the height since which a store has a resource', (kind) 
     const before = await dumpStore(store)
     assert.equal(before.since![1], '["instruments","9","8000000000"]')
     const file = fileWith(t, fileOf(...BLOCKS))
-    const { report } = await ingestWhole(store, file)
+    const report = await ingest(store, file)
     assert.deepEqual([report.blocks, report.heldBlocks], [0, 8])
     assertSameDump(await dumpStore(store), before, 'ingested again')
     assert.deepEqual((await checkWithFiles(store, file)).told, [])

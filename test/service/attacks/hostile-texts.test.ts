@@ -7,7 +7,7 @@ import { assertSays } from '../../fixtures/assert-says.ts'
 import { checkpoint, fileOf, idOf } from '../../fixtures/events/event-stream.ts'
 import { send } from '../../fixtures/requests/http.ts'
 import { MAIN, runLyra, startProgram } from '../../fixtures/services/program.ts'
-import { ingestWhole, serve, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, serve, storeOf } from '../../fixtures/services/service.ts'
 import { CHECKPOINTS, POINTS, SAMPLE, skip } from '../../fixtures/shared.ts'
 import { ANY_STORE_KIND, describeOn, fileWith, runSql } from '../../fixtures/stores/stores.ts'
 
@@ -22,16 +22,16 @@ describeOn(ANY_STORE_KIND, 'event texts that attack a terminal or a spreadsheet'
   test('reach a terminal escaped: status, check, ingest and their logs', async (t) => {
     const store = kind.create(t)
     const path = fileWith(t, fileOf({ height: 7, chain: HOSTILE, events: [checkpoint()] }))
-    await ingestWhole(store, path)
+    await ingest(store, path)
     const status = await runLyra(t, `status --store ${store}`)
     assertSays(status.stdout, ESCAPED)
     const check = await runLyra(t, `check --store ${store} ${SAMPLE}`)
     assert.equal(check.code, 1)
     assertSays(check.stdout, ESCAPED)
-    const ingest = await runLyra(t, `ingest --store ${store} ${SAMPLE}`)
-    assert.equal(ingest.code, 1)
-    assertSays(ingest.stderr, 'but the store contains chain')
-    for (const { stdout, stderr } of [status, check, ingest]) {
+    const ingestion = await runLyra(t, `ingest --store ${store} ${SAMPLE}`)
+    assert.equal(ingestion.code, 1)
+    assertSays(ingestion.stderr, 'but the store contains chain')
+    for (const { stdout, stderr } of [status, check, ingestion]) {
       assert.doesNotMatch(stdout, RAW)
       assert.doesNotMatch(stderr, RAW)
     }
@@ -41,7 +41,7 @@ describeOn(ANY_STORE_KIND, 'event texts that attack a terminal or a spreadsheet'
     if (process.platform !== 'linux') return skip(t, "the terminal is created by util-linux's script")
     const store = kind.create(t)
     const path = fileWith(t, fileOf({ height: 7, events: [checkpoint({ hash: HOSTILE })] }))
-    await ingestWhole(store, path)
+    await ingest(store, path)
     for (const [format, lines] of [
       ['csv', 2],
       ['ndjson', 1],
@@ -63,7 +63,7 @@ describeOn(ANY_STORE_KIND, 'event texts that attack a terminal or a spreadsheet'
     const texts = [...formulas, "a;=cmd|' /C calc'!A0", 'a\t=1+1']
     const store = kind.create(t)
     const events = texts.map((hash, at) => checkpoint({ hash, atBlock: at + 1 }))
-    await ingestWhole(store, fileWith(t, fileOf({ height: 99, events })))
+    await ingest(store, fileWith(t, fileOf({ height: 99, events })))
     const base = await serve(t, store)
     const csv = (await send(base, `${CHECKPOINTS}?format=csv`)).text
     const ndjson = (await send(base, `${CHECKPOINTS}?format=ndjson&pagination.newestFirst=false`)).text

@@ -16,7 +16,7 @@ import { getPage, send } from '../../fixtures/requests/http.ts'
 import { HEALTH, PROTOS, TRADING_DATA } from '../../fixtures/requests/protos.ts'
 import { runsOf } from '../../fixtures/sampling.ts'
 import { startNginx } from '../../fixtures/services/nginx.ts'
-import { ingestWhole, serveBoth, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, serveBoth, storeOf } from '../../fixtures/services/service.ts'
 import { SOL as MARKET, NAMED_SAMPLE, SAMPLE, skip } from '../../fixtures/shared.ts'
 import { ANY_STORE_KIND, describeOn } from '../../fixtures/stores/stores.ts'
 import { until } from '../../fixtures/until.ts'
@@ -222,7 +222,7 @@ describeOn(ANY_STORE_KIND, 'gRPC', (kind) => {
     assert.deepEqual((await get('/api/v2/vega/time')).code, 503)
     assert.deepEqual({ ...(await check('Check', {})).message }, { status: 2 })
 
-    await ingestWhole(store, SAMPLE)
+    await ingest(store, SAMPLE)
     const body = { timestamp: '1696500904000000000' }
     const time = await call('GetVegaTime', {})
     assert.deepEqual([{ ...time.message }, time.headers['x-block-height']], [body, '905'])

@@ -16,7 +16,7 @@ import {
   TOO_MANY,
   UNAVAILABLE,
 } from '../../fixtures/requests/refusals.ts'
-import { ingestWhole, serve, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, serve, storeOf } from '../../fixtures/services/service.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, SAMPLE, TIMESTAMP } from '../../fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, STORE_KINDS } from '../../fixtures/stores/stores.ts'
 
@@ -346,7 +346,7 @@ for (const kind of STORE_KINDS) {
     assert.match(metrics, /^lyra_unready\{reason="empty store"\} 1$/m)
     assert.match(metrics, /^lyra_missing_blocks 0$/m)
 
-    await ingestWhole(store, SAMPLE)
+    await ingest(store, SAMPLE)
     const page = await ask(base, `GET ${PAGES[0]}`)
     assert.deepEqual([page.status, page.headers.get('x-block-height')], [200, [HEIGHT]])
     assert.equal(await statusOf(base, '/ready'), 200)
@@ -395,9 +395,9 @@ for (const kind of STORE_KINDS) {
   test(`Headers and rows are of one snapshot, and change with each commit (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const base = await serve(t, store)
-    const ingest = ingestWhole(store, SAMPLE)
+    const ingestion = ingest(store, SAMPLE)
     let ended = false
-    void ingest.finally(() => {
+    void ingestion.finally(() => {
       ended = true
     })
     // Every 25th block has a checkpoint, so the newest one gives the height of its snapshot to within 24.
@@ -411,7 +411,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(newest <= height && height < newest + 25 + 1, `checkpoint ${newest} at height ${height}`)
       heights.add(height)
     }
-    await ingest
+    await ingestion
     assert.ok(heights.has(Number(HEIGHT)))
   })
 }

@@ -8,7 +8,7 @@ import { readStoreHead } from '#core/store/queries/coverage'
 import { TABLES } from '#core/store/schema/tables'
 import { partOf } from '../../fixtures/events/event-stream.ts'
 import { assertFails, runWell } from '../../fixtures/services/program.ts'
-import { ingestWell, ingestWhole, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, storeOf } from '../../fixtures/services/service.ts'
 import { recorded, SAMPLE } from '../../fixtures/shared.ts'
 import { assertSound } from '../../fixtures/stores/check.ts'
 import { digestStore } from '../../fixtures/stores/digest-store.ts'
@@ -36,7 +36,7 @@ for (const fromKind of STORE_KINDS) {
         await upkeep.close()
         await copyStore(openStore(from), openStore(to))
         assert.deepEqual(await digestStore(to, true), await digestStore(from, true))
-        const { report } = await ingestWhole(to, SAMPLE)
+        const report = await ingest(to, SAMPLE)
         assert.equal(report.heldBlocks, 905)
       })
 
@@ -45,8 +45,7 @@ for (const fromKind of STORE_KINDS) {
           const from = await storeOf(t, fromKind, SAMPLE)
           const to = toKind.create(t)
           if (before === 'an older store')
-            await ingestWell(
-              t,
+            await ingest(
               to,
               partOf(SAMPLE, (height) => height < 300),
             )
@@ -60,13 +59,10 @@ for (const fromKind of STORE_KINDS) {
             })
             await assert.rejects(copying, { name: 'AbortError' })
             assert.equal(await readFrom(to, readStoreHead), null)
-            await assert.rejects(
-              ingestWhole(to, SAMPLE),
-              /contains only a part of another store, because lyra/,
-            )
+            await assert.rejects(ingest(to, SAMPLE), /contains only a part of another store, because lyra/)
           }
           await copyStore(openStore(from), openStore(to))
-          await ingestWhole(to, SAMPLE)
+          await ingest(to, SAMPLE)
           await assertSound(to)
         })
       }
@@ -75,7 +71,7 @@ for (const fromKind of STORE_KINDS) {
         const [empty, from] = [fromKind.create(t), await storeOf(t, fromKind, SAMPLE)]
         const to = toKind.create(t)
         await assert.rejects(copyStore(openStore(empty), openStore(to)), StoreError)
-        await ingestWhole(to, recorded('synthetic'))
+        await ingest(to, recorded('synthetic'))
         await assert.rejects(copyStore(openStore(from), openStore(to)), /is of chain testnet-001/)
         await assert.rejects(copyStore(openStore(from), openStore(from)), /is the store to copy/)
       })

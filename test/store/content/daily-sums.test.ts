@@ -22,7 +22,7 @@ import { schemaOf, takeBack } from '../../fixtures/old-stores/old-store.ts'
 import { createRandom } from '../../fixtures/random.ts'
 import { getJson } from '../../fixtures/requests/http.ts'
 import { runsOf } from '../../fixtures/sampling.ts'
-import { ingestWell, pruneBefore, SILENT, serve, storeOfBytes } from '../../fixtures/services/service.ts'
+import { ingest, pruneBefore, SILENT, serve, storeOfBytes } from '../../fixtures/services/service.ts'
 import { assertSound, checkWithFiles } from '../../fixtures/stores/check.ts'
 import { dumpStore } from '../../fixtures/stores/dump-store.ts'
 import {
@@ -89,13 +89,13 @@ describeOn(STORE_KINDS, 'sums of days', (kind) => {
       { amounts: [[PARTY, '3']] },
       { amounts: [[idOf('e'), '4']], marketId: OTHER_MARKET },
     )
-    await ingestWell(t, store, fileOf({ ...begun, without: [2] }), { allowGap: true })
+    await ingest(store, fileOf({ ...begun, without: [2] }), { allowGap: true })
     assert.equal((await sumsOf(store)).length, 3)
-    await ingestWell(t, store, fileOf({ ...begun, events: [] }))
+    await ingest(store, fileOf({ ...begun, events: [] }))
     assert.deepEqual((await sumsOf(store)).sort(), tenth)
 
     // The second payment comes again, two days later: its first day has less.
-    await ingestWell(t, store, fileOf(paidOn(5, 12.5, { amounts: [[PARTY, '-8']], seq: 2 })))
+    await ingest(store, fileOf(paidOn(5, 12.5, { amounts: [[PARTY, '-8']], seq: 2 })))
     assert.deepEqual(
       (await sumsOf(store)).sort(),
       [
@@ -114,7 +114,7 @@ describeOn(STORE_KINDS, 'sums of days', (kind) => {
       time,
     }))
     const store = kind.create(t)
-    for (const block of blocks) await ingestWell(t, store, fileOf(block))
+    for (const block of blocks) await ingest(store, fileOf(block))
     assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
   })
 
@@ -135,7 +135,7 @@ describeOn(STORE_KINDS, 'sums of days', (kind) => {
     await assertSound(store)
     const base = await serve(t, store)
     assert.deepEqual(await fundingOf(base, PARTY), [])
-    await ingestWell(t, store, fileOf(paid(4, last)))
+    await ingest(store, fileOf(paid(4, last)))
     await assertSound(store)
     assert.equal((await fundingOf(base, PARTY))[0]!.received, '5')
   })
@@ -272,7 +272,7 @@ describeOn(STORE_KINDS, 'sums of days', (kind) => {
     ]
     const store = kind.create(t)
     const blocks = fileOf(paidOn(11, 1, ...both('1')), paidOn(12, 2, ...both('2')), paidOn(20, 2.5))
-    await ingestWell(t, store, blocks, { allowGap: true })
+    await ingest(store, blocks, { allowGap: true })
     const base = await serve(t, store)
     // Below the first block, in a gap, and above the last block.
     for (const [height, day] of [

@@ -5,7 +5,7 @@ import { type CoverageEnds, extended, spanOf, startsAt } from '#core/domain/cove
 import { GapList } from '#core/domain/gap-list'
 import { createLyraClient, missingIn } from '../../../client/src/index.ts'
 import { dataPoint, fileOf } from '../../fixtures/events/event-stream.ts'
-import { ingestWell, serve } from '../../fixtures/services/service.ts'
+import { ingest, serve } from '../../fixtures/services/service.ts'
 import { describeOn, STORE_KINDS } from '../../fixtures/stores/stores.ts'
 
 const timeAt = (height: number | bigint) => BigInt(height) * 10n
@@ -130,8 +130,8 @@ describeOn(STORE_KINDS, 'missing blocks of a service', (kind) => {
   test('are named for the times of its rows', async (t) => {
     const store = kind.create(t)
     const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
-    await ingestWell(t, store, fileOf(block(20), block(21)), { allowGap: true })
-    await ingestWell(t, store, fileOf(block(5), block(6), block(9)), { allowGap: true })
+    await ingest(store, fileOf(block(20), block(21)), { allowGap: true })
+    await ingest(store, fileOf(block(5), block(6), block(9)), { allowGap: true })
     const client = createLyraClient({ url: await serve(t, store) })
     const coverage = await client.coverage()
     const second = 1_000_000_000n

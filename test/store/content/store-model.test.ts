@@ -27,7 +27,7 @@ import { StreamModel, withoutGapTimes } from '../../fixtures/models/stream-model
 import { runsOf } from '../../fixtures/sampling.ts'
 import { inScope } from '../../fixtures/scope.ts'
 import { startLyra } from '../../fixtures/services/program.ts'
-import { ingestWell, SILENT } from '../../fixtures/services/service.ts'
+import { ingest, SILENT } from '../../fixtures/services/service.ts'
 import { assertSound, checkWithFiles, problemsOf } from '../../fixtures/stores/check.ts'
 import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../../fixtures/stores/dump-store.ts'
 import { fileWith, openStore, readFrom, STORE_KINDS, type StoreKind } from '../../fixtures/stores/stores.ts'
@@ -128,8 +128,8 @@ class Command implements fc.AsyncCommand<Rules, Tried> {
   }
 }
 
-/** Ingests bytes by the writer that stays open. */
-async function ingest(rules: Rules, tried: Tried, bytes: Buffer, allowGap: boolean): Promise<void> {
+/** Ingests bytes into the store, by the writer that stays open, and into the model. */
+async function ingestByBoth(rules: Rules, tried: Tried, bytes: Buffer, allowGap: boolean): Promise<void> {
   const { failure } = await ingestFiles({
     input: findEventFiles([fileWith(tried.scope, bytes)]),
     writer: await tried.writer(),
@@ -152,7 +152,7 @@ const ingestion = fc
   .map(
     ([some, allowGap]) =>
       new Command(`ingest ${textOf(some)}${allowGap ? ' --allow-gap' : ''}`, (rules, tried) =>
-        ingest(rules, tried, fileOf(...tried.piece(some)), allowGap),
+        ingestByBoth(rules, tried, fileOf(...tried.piece(some)), allowGap),
       ),
   )
 
@@ -161,7 +161,7 @@ const cutIngestion = fc.tuple(ranges, fc.double({ min: 0, max: 1, noNaN: true })
   ([some, part]) =>
     new Command(`ingest ${textOf(some)}, cut at ${part}`, (rules, tried) => {
       const bytes = fileOf(...tried.piece(some))
-      return ingest(rules, tried, bytes.subarray(0, Math.floor(bytes.length * part)), true)
+      return ingestByBoth(rules, tried, bytes.subarray(0, Math.floor(bytes.length * part)), true)
     }),
 )
 
@@ -176,7 +176,7 @@ const disorder = fc
           const [record] = records.splice(from % records.length, index % 2)
           records.splice(to % (records.length + 1), 0, record ?? records[from % records.length]!)
         }
-        return ingest(rules, tried, joinRecords(records), allowGap)
+        return ingestByBoth(rules, tried, joinRecords(records), allowGap)
       }),
   )
 
@@ -186,7 +186,7 @@ const incomplete = fc.tuple(heights, fc.nat({ max: 1 })).map(
     new Command(`ingest ${height} incomplete (${part})`, (rules, tried) => {
       const whole = tried.piece([{ from: height, to: height }])
       const some = whole.length > 1 ? whole.slice(part, part + 1) : whole.map(withoutAnEvent)
-      return ingest(rules, tried, fileOf(...some), true)
+      return ingestByBoth(rules, tried, fileOf(...some), true)
     }),
 )
 
@@ -298,7 +298,7 @@ for (const [kind, [what, contents]] of STORE_KINDS.flatMap((kind) =>
           const { told } = await checkWithFiles(tried.store, fileWith(scope, checked, 'whole.evts'))
           const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
           if (!rules.isPruned) assert.deepEqual(differences, [])
-          await ingestWell(scope, tried.store, bytes, { allowGap: true })
+          await ingest(tried.store, bytes, { allowGap: true })
           rules.do((model) => model.ingest(bytes, { allowGap: true }))
           const dump = withoutGapTimes(await dumpStore(tried.store))
           assertSameDump(dump, rules.dump(), 'all events')

@@ -21,7 +21,7 @@ import { documentedPages } from '../../fixtures/documentation.ts'
 import { readRecording } from '../../fixtures/events/event-stream.ts'
 import { blocksOf, importBlocks } from '../../fixtures/imports/import-blocks.ts'
 import { startLyra } from '../../fixtures/services/program.ts'
-import { ingestWhole, pruneBefore, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, pruneBefore, storeOf } from '../../fixtures/services/service.ts'
 import { HEIGHT, MARKET, recorded, SAMPLE, TIMESTAMP } from '../../fixtures/shared.ts'
 import { assertSound } from '../../fixtures/stores/check.ts'
 import { assertEqualStores, digestStore } from '../../fixtures/stores/digest-store.ts'
@@ -99,7 +99,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
       // Twice, because existing points are written in another way.
       for (const from of [200n, 100n])
         await importBlocks(store, made, { from, to: 300n, blocksOfCommit: 100 })
-      await ingestWhole(store, recording)
+      await ingest(store, recording)
       await pruneBefore(store, BigInt(TIMESTAMP) - 300_000_000_000n, 'time')
       await pruneBefore(store, 700n)
       const reader = await openStore(store).openReader()
@@ -158,7 +158,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
       for (const store of stores) {
         await importBlocks(store, made, { from: 200n, to: 500n, blocksOfCommit: 100 })
         digests.push(await digestStore(store))
-        await ingestWhole(store, SAMPLE)
+        await ingest(store, SAMPLE)
         await pruneBefore(store, 400n)
         digests.push(await digestStore(store))
       }
@@ -212,7 +212,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
             [string],
           ]
           assert.ok(coverage !== null && coverage.height >= BigInt(height))
-          await ingestWhole(store, SAMPLE)
+          await ingest(store, SAMPLE)
         } else assert.equal(code, 0, stderr)
         assert.equal(await count(store, 'unpublished'), 0)
         await assertEqualStores(store, expected)
@@ -301,7 +301,7 @@ describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () =
     const expected = join(folder, 'expected.db')
     // Twice, because existing rows are counted in another way.
     for (const time of ['once', 'again']) {
-      for (const one of [expected, store]) await ingestWhole(one, path)
+      for (const one of [expected, store]) await ingest(one, path)
       assert.deepEqual(await digestStore(store), await digestStore(expected), time)
     }
     for (const partition of ['points_until_2027', 'points_2027'])
@@ -324,7 +324,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
 
   test('existing rows are all moved, and several processes may distribute the tables at once', async (t) => {
     const store = createPlain(t)
-    await ingestWhole(store, SAMPLE)
+    await ingest(store, SAMPLE)
     const expected = await digestStore(store)
     await Promise.all([1, 2, 3].map(() => openStore(store).distribute!()))
     assert.deepEqual(await digestStore(store), expected)
@@ -334,7 +334,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
       ]
       assert.equal(bytes, 0, `${name}: hidden rows on the coordinator`)
     }
-    await ingestWhole(store, SAMPLE)
+    await ingest(store, SAMPLE)
     assert.deepEqual(await digestStore(store), expected)
   })
 
@@ -352,7 +352,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
   test('its size is the sum over all machines', async (t) => {
     const store = kind.create(t)
     const { bytes: empty } = await openStore(store).inspect()
-    await ingestWhole(store, SAMPLE)
+    await ingest(store, SAMPLE)
     const { bytes } = await openStore(store).inspect()
     const points = await count(store, 'funding_period_data_points')
     assert.ok(bytes - empty > 100 * points, `${bytes - empty} bytes for ${points} points`)

@@ -41,7 +41,7 @@ import {
   startLyra,
   startService,
 } from '../../fixtures/services/program.ts'
-import { FILE, ingestWhole } from '../../fixtures/services/service.ts'
+import { FILE, ingest } from '../../fixtures/services/service.ts'
 import { MARKET, SAMPLE, skip } from '../../fixtures/shared.ts'
 import { assertEqualStores, digestStore } from '../../fixtures/stores/digest-store.ts'
 import {
@@ -108,7 +108,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     stream = join(folder, 'stream.evts')
     const options = { blocks: scaled(2_000, 60_000), markets: 20, points: 20, events: 2 }
     await pipeline(Readable.from(generateRecords(options)), createWriteStream(stream))
-    await ingestWhole(join(folder, 'plain.db'), stream)
+    await ingest(join(folder, 'plain.db'), stream)
     expected = await digestStore(join(folder, 'plain.db'))
   })
   // A failed test may have left it killed.
@@ -179,7 +179,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('a closed reader opens no more connections', async () => {
     const name = store()
-    await ingestWhole(name, SAMPLE)
+    await ingest(name, SAMPLE)
     const reader = await openStore(name).openReader()
     assert.equal((await reader.read(readStoreHead))!.height, '905')
     await reader.close()
@@ -189,7 +189,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('pages use one to four connections, as needed, and are read again if these are cut', async (t) => {
     const name = store()
-    await ingestWhole(name, SAMPLE)
+    await ingest(name, SAMPLE)
     // Hooks run in the order of their registration: a reader that is closed first would wait for the lock.
     const holder = new Client({ connectionString: server.url })
     await holder.connect()
@@ -251,7 +251,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('all connections cut, each noticed on its next use: readers get answers from new ones', async (t) => {
     const name = store()
-    await ingestWhole(name, SAMPLE)
+    await ingest(name, SAMPLE)
     const address = new URL(name)
     /** Connections that break at the next byte sent on them. */
     const doomed = new Set<Socket>()
@@ -282,7 +282,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('stopped for a while: the core continues, and everything is stored once the server is back', async (t) => {
     const plain = store()
-    await ingestWhole(plain, SAMPLE)
+    await ingest(plain, SAMPLE)
     const blocks = await blocksOf(SAMPLE)
     const name = store()
     const { service, core } = await startWithCore(t, name)
@@ -389,7 +389,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('at the connection limit pages are read on open connections, and one line reports it', async (t) => {
     const name = store()
-    await ingestWhole(name, SAMPLE)
+    await ingest(name, SAMPLE)
     await query(server.url, 'create role few login connection limit 20; grant pg_read_all_data to few')
     const { service, base } = await startService(t, ['--store', name.replace('//lyra@', '//few@')])
     const paths = [
@@ -435,7 +435,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('unreachable at the start: the core is accepted, and its blocks are written later', async (t) => {
     const plain = store()
-    await ingestWhole(plain, SAMPLE)
+    await ingest(plain, SAMPLE)
     const blocks = await blocksOf(SAMPLE)
     for (const [comes, args] of [
       ['started', []],
@@ -475,7 +475,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     writeFileSync(rules, `host all locked 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
     server.control('reload')
     const name = store()
-    await ingestWhole(name, SAMPLE)
+    await ingest(name, SAMPLE)
     const as = (user: string) => name.replace('//lyra@', `//${user}@`)
     const cases: [store: string, reason: string][] = [
       [as('locked:wrong'), 'rejects this user or password'],

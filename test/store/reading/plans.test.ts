@@ -35,7 +35,7 @@ import { edgesStatement, existsStatement } from '#core/store/sqlite/page-stateme
 import { generateRecords } from '#tools/generate/generate'
 import { idOf } from '../../fixtures/events/event-stream.ts'
 import { scaled } from '../../fixtures/sampling.ts'
-import { FILE, ingestWhole } from '../../fixtures/services/service.ts'
+import { FILE, ingest } from '../../fixtures/services/service.ts'
 import {
   openStore,
   SQLITE,
@@ -160,7 +160,7 @@ function cursorAt(resource: Resource, selection: Selection, facts: Facts, depth:
 async function fill(t: TestContext, store: string, blocks: number): Promise<void> {
   const path = join(temporaryFolder(t), 'stream.evts')
   await pipeline(Readable.from(generateRecords({ blocks, ...LISTS })), createWriteStream(path))
-  await ingestWhole(store, path)
+  await ingest(store, path)
 }
 
 const stores = new Map<StoreKind, Promise<string>>()

@@ -16,7 +16,7 @@ import {
   unknownTo,
 } from '../../fixtures/old-stores/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from '../../fixtures/services/program.ts'
-import { ingestWell, storeOf, storeOfBytes } from '../../fixtures/services/service.ts'
+import { ingest, storeOf, storeOfBytes } from '../../fixtures/services/service.ts'
 import { SAMPLE, skip } from '../../fixtures/shared.ts'
 import { assertSound } from '../../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore } from '../../fixtures/stores/dump-store.ts'
@@ -121,7 +121,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(held.length > 0 && held.every(([, code]) => code === 'FILE'))
       const { height } = (await readFrom(old, readStoreHead))!
       const events = [perpetual({ marketId: held[0]![0]!, code: 'EVENT' })]
-      await ingestWell(t, old, fileOf({ chain: 'core-scenarios', height: Number(height) + 1, events }))
+      await ingest(old, fileOf({ chain: 'core-scenarios', height: Number(height) + 1, events }))
       assert.ok((await rowsOf()).some(([, code]) => code === 'EVENT'))
     })
 
@@ -147,8 +147,7 @@ for (const kind of STORE_KINDS) {
 
     test('with imported blocks is upgraded to the tables of today', async (t) => {
       const store = kind.create(t)
-      await ingestWell(
-        t,
+      await ingest(
         store,
         partOf(SAMPLE, (height) => height > 430),
       )
@@ -253,7 +252,7 @@ for (const kind of STORE_KINDS) {
       await openStore(old).migrate()
       const lacked = unknownTo(BEFORE_TERMS).map((name) => JSON.stringify([name, '3', '2000000000']))
       for (const isAgain of [false, true]) {
-        if (isAgain) await ingestWell(t, old, fileOf(...blocks, { height: 3 }))
+        if (isAgain) await ingest(old, fileOf(...blocks, { height: 3 }))
         const { since, instrument_terms: terms } = await dumpStore(old)
         assert.deepEqual([since, terms], [lacked, []])
       }

@@ -4,7 +4,7 @@ import { checkStore } from '#tools/check/check-store'
 import { type OldAnswers, readOldAnswers, restoreOldStore } from '../../fixtures/old-stores/old-store.ts'
 import { send } from '../../fixtures/requests/http.ts'
 import { listen } from '../../fixtures/requests/listen.ts'
-import { ingestWhole, serve, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, serve, storeOf } from '../../fixtures/services/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from '../../fixtures/shared.ts'
 import { checkWithFiles } from '../../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from '../../fixtures/stores/dump-store.ts'
@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS) {
         rows.map((row) => JSON.stringify(JSON.parse(row).toSpliced(3, 2)))
       assert.deepEqual(startless(migrated.funding_periods!), startless(expected.funding_periods!))
       assertSameDump({ ...migrated, ...unknown }, { ...expected, ...unknown }, 'migrated')
-      const { report } = await ingestWhole(old, files)
+      const report = await ingest(old, files)
       assert.equal(report.blocks, 0)
       assertSameDump(await dump(old), migrated, 'migrated and ingested again')
     })

@@ -8,7 +8,7 @@ import { assertSays } from '../../fixtures/assert-says.ts'
 import { restoreOldStore } from '../../fixtures/old-stores/old-store.ts'
 import { send, statusOf } from '../../fixtures/requests/http.ts'
 import { assertFails, end, runWell, startService } from '../../fixtures/services/program.ts'
-import { ingestWhole, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, storeOf } from '../../fixtures/services/service.ts'
 import { SAMPLE } from '../../fixtures/shared.ts'
 import { createLiveStore, pointAt } from '../../fixtures/stores/live-store.ts'
 import {
@@ -33,7 +33,7 @@ describeOn(STORE_KINDS, 'a service that only reads', (kind) => {
     assert.equal(await statusOf(base, CHECKPOINTS), 503)
     assert.equal(await openStore(store).schemaVersion(), 0)
     if (kind === SQLITE) assert.deepEqual(readdirSync(dirname(store)), [])
-    await ingestWhole(store, SAMPLE)
+    await ingest(store, SAMPLE)
     await until(async () => (await send(base, '/ready')).status === 200, 'the reader is ready')
     assert.equal((await send(base, CHECKPOINTS)).headers['x-block-height'], '905')
     await end(service)

@@ -15,7 +15,7 @@ import { test } from 'node:test'
 import { readStoreHead } from '#core/store/queries/coverage'
 import { startLive, stop } from '../../fixtures/services/live.ts'
 import { runLyra, runWell } from '../../fixtures/services/program.ts'
-import { ingestWhole } from '../../fixtures/services/service.ts'
+import { ingest } from '../../fixtures/services/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from '../../fixtures/shared.ts'
 import { openStore, temporaryFolder } from '../../fixtures/stores/stores.ts'
 
@@ -27,7 +27,7 @@ const isRoot = process.getuid?.() === 0
 test("what root does with a service's store leaves the lock to the service", { skip: !isRoot }, async (t) => {
   const folder = temporaryFolder(t)
   const store = join(folder, 'lyra.db')
-  await ingestWhole(store, SAMPLE)
+  await ingest(store, SAMPLE)
   rmSync(`${store}-lock`)
   for (const path of [folder, store]) chownSync(path, SERVICE, SERVICE)
   const { code, stderr } = await runLyra(t, `ingest ${NAMED_SAMPLE} --store ${store}`)
@@ -38,7 +38,7 @@ test("what root does with a service's store leaves the lock to the service", { s
 
 test('whether a store has a writer is not known if its lock cannot be read, which makes no standby', async (t) => {
   const store = join(temporaryFolder(t), 'lyra.db')
-  await ingestWhole(store, SAMPLE)
+  await ingest(store, SAMPLE)
   rmSync(`${store}-lock`)
   mkdirSync(`${store}-lock`)
   const { hasWriter, writer } = await openStore(store).inspect()
@@ -50,7 +50,7 @@ test("root follows no link that a service's user has put in the place of the loc
 }, async (t) => {
   const [folder, elsewhere] = [temporaryFolder(t), join(temporaryFolder(t), 'secret')]
   const store = join(folder, 'lyra.db')
-  await ingestWhole(store, SAMPLE)
+  await ingest(store, SAMPLE)
   rmSync(`${store}-lock`)
   writeFileSync(elsewhere, 'secret')
   chmodSync(elsewhere, 0o600)
@@ -84,7 +84,7 @@ test('Only the owner can read stores, their WAL files, backups and event logs', 
     assert.equal(modeOf(name), mode, name)
   }
   await stop(service)
-  await ingestWhole(path('other.db'), SAMPLE)
+  await ingest(path('other.db'), SAMPLE)
   const writer = await openStore(path('other.db')).openWriter()
   const reader = await openStore(path('other.db')).openReader()
   await reader.read(readStoreHead)

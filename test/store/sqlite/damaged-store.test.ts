@@ -13,7 +13,7 @@ import { storeOfGenerated } from '../../fixtures/events/large-stream.ts'
 import { metricsOf, send, statusOf } from '../../fixtures/requests/http.ts'
 import { openReceiving, requestText } from '../../fixtures/requests/raw-http.ts'
 import { end, startService } from '../../fixtures/services/program.ts'
-import { ingestWhole, keptLog, NO_FILES, serve, storeOf } from '../../fixtures/services/service.ts'
+import { ingest, keptLog, NO_FILES, serve, storeOf } from '../../fixtures/services/service.ts'
 import { CHECKPOINTS, NAMED_SAMPLE, PERIODS, POINTS, PROVIDERS } from '../../fixtures/shared.ts'
 import { sqlite, temporaryFolder } from '../../fixtures/stores/stores.ts'
 import { until } from '../../fixtures/until.ts'
@@ -131,7 +131,7 @@ test("Readiness reports failed writes without the store's location", async (t) =
   const store = join(folder, 'private-name.db')
   const file = join(folder, 'first.evts')
   writeFileSync(file, fileOf({ height: 5 }, { height: 6 }))
-  await ingestWhole(store, file)
+  await ingest(store, file)
   // From now on commits of blocks fail, as on a faulty disk.
   const raw = new DatabaseSync(store)
   raw.exec(`create trigger harm before update on stream begin select raise(abort, 'harmed'); end`)

@@ -13,7 +13,7 @@ import { writeOut } from '#tools/cli/write-out'
 import { generateRecords } from '#tools/generate/generate'
 import { fileOf, markedBlocks } from '../../fixtures/events/event-stream.ts'
 import { restoreOldStore } from '../../fixtures/old-stores/old-store.ts'
-import { ingestWell, pruneBefore } from '../../fixtures/services/service.ts'
+import { ingest, pruneBefore } from '../../fixtures/services/service.ts'
 import { noteFlushes } from '../../fixtures/stores/flushes.ts'
 import { openStore, SQLITE, temporaryFolder } from '../../fixtures/stores/stores.ts'
 
@@ -28,18 +28,18 @@ function readOn(test: TestContext, store: string): void {
 }
 
 describe('a command that has ended beside a long reader', { skip }, () => {
-  const commands: [name: string, run: (test: TestContext, store: string) => Promise<unknown>][] = [
-    ['ingest', (t, store) => ingestWell(t, store, fileOf(...markedBlocks(7, 9)))],
-    ['prune', (_, store) => pruneBefore(store, 5n)],
-    ['gap accept', (_, store) => acceptGap(openStore(store), { from: 7n, to: 8n })],
+  const commands: [name: string, run: (store: string) => Promise<unknown>][] = [
+    ['ingest', (store) => ingest(store, fileOf(...markedBlocks(7, 9)))],
+    ['prune', (store) => pruneBefore(store, 5n)],
+    ['gap accept', (store) => acceptGap(openStore(store), { from: 7n, to: 8n })],
   ]
   for (const [name, run] of commands) {
     test(`${name} has flushed the WAL with what it wrote, and the name of the WAL`, async (t) => {
       const store = SQLITE!.create(t)
-      await ingestWell(t, store, fileOf(...markedBlocks(2, 6)))
+      await ingest(store, fileOf(...markedBlocks(2, 6)))
       readOn(t, store)
       const { calls } = noteFlushes(t)
-      await run(t, store)
+      await run(store)
       assert.ok(calls.includes(`flush ${basename(store)}-wal`), `${calls}`)
     })
   }
@@ -54,7 +54,7 @@ describe('a command that has ended beside a long reader', { skip }, () => {
 
   test('copy has flushed the WAL with the rows that it copied', async (t) => {
     const [from, to] = [SQLITE!.create(t), SQLITE!.create(t)]
-    await ingestWell(t, from, fileOf(...markedBlocks(2, 6)))
+    await ingest(from, fileOf(...markedBlocks(2, 6)))
     await openStore(to).migrate()
     readOn(t, to)
     const { calls } = noteFlushes(t)
@@ -82,7 +82,7 @@ describe('an event log', { skip }, () => {
 describe('an export', { skip }, () => {
   test('of everything has flushed each folder before the whole gets its name, and then that', async (t) => {
     const store = SQLITE!.create(t)
-    await ingestWell(t, store, Buffer.concat([...generateRecords({ blocks: 60, markets: 2, points: 2 })]))
+    await ingest(store, Buffer.concat([...generateRecords({ blocks: 60, markets: 2, points: 2 })]))
     const above = temporaryFolder(t)
     const { calls } = noteFlushes(t)
     const out = join(above, 'made', 'everything')

@@ -45,7 +45,7 @@ import {
   startProgram,
   startService,
 } from '../../fixtures/services/program.ts'
-import { ingestWhole, keptLog, serve } from '../../fixtures/services/service.ts'
+import { ingest, keptLog, serve } from '../../fixtures/services/service.ts'
 import { assertSameDump, dumpStore, type StoreDump } from '../../fixtures/stores/dump-store.ts'
 import {
   heightIn,
@@ -72,7 +72,7 @@ before(async () => {
   ] as const) {
     const file = join(original, `${name}.evts`)
     writeFileSync(file, fileOf(...markedBlocks(from, to)))
-    await ingestWhole(join(original, `${name}.db`), file)
+    await ingest(join(original, `${name}.db`), file)
   }
   writeFileSync(join(original, 'more.evts'), fileOf(...markedBlocks(7, 9)))
 })
@@ -163,7 +163,7 @@ async function leaveLog(store: string, file: string): Promise<void> {
   // An open reader keeps the writer from moving the WAL into the file when it closes.
   const reader = await openStore(store).openTableReader()
   await reader.read(TABLES[0]!, { after: null, upTo: null }, 1)
-  await ingestWhole(store, file)
+  await ingest(store, file)
   const files = [store, `${store}-wal`, `${store}-shm`]
   for (const path of files) copyFileSync(path, `${path}.left`)
   await reader.close()
@@ -378,7 +378,7 @@ describe('a store file that changes under a service', options, () => {
   test('a reading process survives repeated cuts and restores of its store', async (t) => {
     const folder = temporaryFolder(t)
     const [store, backup] = [join(folder, 'lyra.db'), join(folder, 'backup.db')]
-    await ingestWhole(store, writeLargeStream(folder, 1_000))
+    await ingest(store, writeLargeStream(folder, 1_000))
     copyFileSync(store, backup)
     const { funding_period_data_points: points } = await dumpStore(store)
     const [marketId] = JSON.parse(points![0]!) as string[]
@@ -526,7 +526,7 @@ describe('a WAL left beside a store', options, () => {
       assert.equal(await heightIn(path(copy)), 9, copy)
     }
     assert.equal(await heightIn(path('lyra.db')), 9)
-    await ingestWhole(path('lyra.db'), path('more.evts'))
+    await ingest(path('lyra.db'), path('more.evts'))
     assert.equal(await heightIn(path('lyra.db')), 9)
   })
 
@@ -534,7 +534,7 @@ describe('a WAL left beside a store', options, () => {
     const { path } = storeFolder(t)
     copyFileSync(path('lyra.db'), path('backup.db'))
     // Checkpointed at the end, so that the next WAL has none of these blocks.
-    await ingestWhole(path('lyra.db'), path('more.evts'))
+    await ingest(path('lyra.db'), path('more.evts'))
     writeFileSync(path('later.evts'), fileOf(...markedBlocks(10, 11)))
     await leaveLog(path('lyra.db'), path('later.evts'))
     for (const end of ['-wal', '-shm']) copyFileSync(path(`lyra.db${end}`), path(`left${end}`))
@@ -568,7 +568,7 @@ describe('a full disk', options, () => {
   before(async () => {
     file = writeLargeStream(folder, scaled(1_500, 5_000))
     const store = join(folder, 'whole.db')
-    await ingestWhole(store, file)
+    await ingest(store, file)
     expected = await dumpStore(store)
     wholeSize = statSync(store).size
   })
@@ -585,7 +585,7 @@ describe('a full disk', options, () => {
         /^lyra: [^\n]*lyra\.db: it cannot be read or written to; check for a full [^\n]*disk[^\n]*\n$/,
       )
     }
-    await ingestWhole(store, file)
+    await ingest(store, file)
     assertSameDump(await dumpStore(store), expected, 'without it')
   })
 
@@ -601,7 +601,7 @@ describe('a full disk', options, () => {
       writeFileSync(first, joinRecords(records.slice(0, half)))
       writeFileSync(second, Buffer.concat([joinRecords(records.slice(half)), rest]))
       const store = sqlite.create(t)
-      await ingestWhole(store, first)
+      await ingest(store, first)
       // The WAL of the added blocks is smaller than the limit, which keeps the file from growing.
       const { code, stderr } = await ingestLimited(t, store, second, statSync(store).size)
       assert.equal(code, 1)
@@ -612,7 +612,7 @@ describe('a full disk', options, () => {
 
   test('a backup onto a full file system leaves nothing there', async (t) => {
     const store = sqlite.create(t)
-    await ingestWhole(store, file)
+    await ingest(store, file)
     await inScope(async (scope) => {
       const disk = mountSmallDisk(scope, wholeSize / 2)
       if (disk === null) return t.skip('cannot mount a file system')

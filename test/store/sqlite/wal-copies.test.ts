@@ -9,7 +9,7 @@ import { restoreOldStore } from '../../fixtures/old-stores/old-store.ts'
 import { createRandom, type Random } from '../../fixtures/random.ts'
 import { send, statusOf } from '../../fixtures/requests/http.ts'
 import { scaled } from '../../fixtures/sampling.ts'
-import { ingestBytes, ingestWhole, keptLog, pruneBefore, serve } from '../../fixtures/services/service.ts'
+import { ingest, keptLog, pruneBefore, serve, tryIngest } from '../../fixtures/services/service.ts'
 import { assertSound } from '../../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore } from '../../fixtures/stores/dump-store.ts'
 import { heightIn, openReader, openStore, SQLITE, temporaryFolder } from '../../fixtures/stores/stores.ts'
@@ -100,7 +100,7 @@ async function assertOpensAlways(test: TestContext, copying: Copying, partBytes:
 async function createPruned(test: TestContext): Promise<string> {
   const store = SQLITE!.create(test)
   const stream = generateRecords({ blocks: 120, markets: 3, points: 3, parties: 10 })
-  await ingestBytes(test, store, Buffer.concat([...stream]))
+  await tryIngest(store, Buffer.concat([...stream]))
   await pruneBefore(store, 100n)
   return store
 }
@@ -135,7 +135,7 @@ describe('a store whose WAL was being copied when a program or the power ended',
         [5, 7],
       ] as const) {
         const more = fileOf(...markedBlocks(from, to))
-        await assertOpensAlways(t, await changeUncopied(store, () => ingestBytes(t, store, more)), bytes)
+        await assertOpensAlways(t, await changeUncopied(store, () => tryIngest(store, more)), bytes)
         copyWal(store)
       }
     })
@@ -162,12 +162,12 @@ describe('a store whose WAL was being copied when a program or the power ended',
     const folder = temporaryFolder(t)
     const path = (name: string) => join(folder, name)
     writeFileSync(path('other.evts'), fileOf(...markedBlocks(20, 22)))
-    await ingestWhole(path('other.db'), path('other.evts'))
+    await ingest(path('other.db'), path('other.evts'))
     const store = await createPruned(t)
     const backup = path('backup.db')
     copyFileSync(store, backup)
     const more = Buffer.concat([...generateRecords({ blocks: 130, markets: 3, points: 3, parties: 10 })])
-    await ingestBytes(t, store, more)
+    await tryIngest(store, more)
     // A WAL with every page, so that SQLite could read it beside any file.
     const { wal } = await changeUncopied(store, async () => {
       await pruneBefore(store, 110n)
