@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { alignColumns } from './figures.ts'
 import { ROOT } from './processes.ts'
 import { WORK } from './stores/files.ts'
 
@@ -38,15 +39,7 @@ export async function benchAgainst(revision: string, parts: readonly string[]): 
     }
   }
   const rows = [...figures].map(([name, rounds]) => [name, rounds.before.join(' '), rounds.now.join(' ')])
-  const table = [['figure: ratio, or value', revision, 'now'], ...rows]
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
-  for (const row of table)
-    console.log(
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
+  console.log(alignColumns([['figure: ratio, or value', revision, 'now'], ...rows]))
 }
 
 /** A folder with the commit, and its packages. */

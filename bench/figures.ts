@@ -1,15 +1,16 @@
-/** One line of the table: a figure, the limit that it is held against, and how near it comes. */
+/** One line of the table: a figure, the limit that it is compared with, and its target. */
 export type Figure = {
   name: string
   value: number
   unit: string
   /** The machine's limit, or a peer's value, measured in the same run; null for none. */
   limit: { name: string; value: number } | null
-  /** Value to limit. */
+  /** Value divided by limit. */
   ratio: number | null
   /** Target of the ratio, or of the value if there is no limit. */
   target: { least?: number; most?: number } | null
-  note?: string
+  /** What explains the figure or its target; empty for nothing. */
+  note: string
 }
 
 /** Makes a figure; the ratio follows from value and limit. */
@@ -27,17 +28,16 @@ export function figure(
     limit,
     ratio: limit === null ? null : value / limit.value,
     target: options.target ?? null,
-    ...(options.note === undefined ? {} : { note: options.note }),
+    note: options.note ?? '',
   }
 }
 
 /** Whether a figure meets its target; null if it has none. */
 export function meetsTarget({ value, ratio, target }: Figure): boolean | null {
   if (target === null) return null
-  const held = ratio ?? value
-  return (
-    held >= (target.least ?? Number.NEGATIVE_INFINITY) && held <= (target.most ?? Number.POSITIVE_INFINITY)
-  )
+  const compared = ratio ?? value
+  const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = target
+  return compared >= least && compared <= most
 }
 
 const NUMBER = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
@@ -51,10 +51,15 @@ export function formatFigures(figures: readonly Figure[]): string {
     entry.ratio === null ? '' : entry.ratio.toFixed(2),
     formatTarget(entry.target),
     { true: 'met', false: 'SHORT', null: '' }[String(meetsTarget(entry)) as 'true' | 'false' | 'null'],
+    entry.note,
   ])
-  const table = [['figure', 'value', 'limit', 'ratio', 'target', ''], ...rows]
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
-  return table
+  return alignColumns([['figure', 'value', 'limit', 'ratio', 'target', '', 'note'], ...rows])
+}
+
+/** Rows of as many cells each, one a line, each column as wide as its longest cell. */
+export function alignColumns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  return rows
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column]!))
@@ -74,7 +79,6 @@ function formatTarget(target: Figure['target']): string {
     .join(', ')
 }
 
-/** The median. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN

@@ -24,17 +24,18 @@ type CallLoad = {
 }
 
 /**
- * Calls one at a time on each of some connections, by a client that reads only the heads of frames. A call without a message
- * in its answer is a failure.
+ * Calls one at a time on each of some connections, by a client that reads only the heads of frames.
+ *
+ * @throws an error for an answer without a message: the call has failed.
  */
 export async function measureCalls(
   port: number,
   { connections, seconds, path, nextMessage }: CallLoad,
-): Promise<Pick<LoadResult, 'requests' | 'rate' | 'failures'>> {
+): Promise<Pick<LoadResult, 'requests' | 'rate'>> {
   const headers = callHeaders(path)
   const startedAt = performance.now()
   const until = startedAt + seconds * 1000
-  const counts = { requests: 0, failures: 0 }
+  let requests = 0
   const keepBusy = () =>
     new Promise<void>((resolve, reject) => {
       const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -47,8 +48,11 @@ export async function measureCalls(
       }
       let hasMessage = false
       const endCall = () => {
-        counts.requests++
-        if (!hasMessage) counts.failures++
+        requests++
+        if (!hasMessage) {
+          socket.destroy(new Error(`${path}: an answer without a message`))
+          return
+        }
         hasMessage = false
         if (performance.now() < until) callAgain()
         else socket.destroy()
@@ -70,5 +74,5 @@ export async function measureCalls(
       callAgain()
     })
   await Promise.all(Array.from({ length: connections }, keepBusy))
-  return { ...counts, rate: counts.requests / ((performance.now() - startedAt) / 1000) }
+  return { requests, rate: requests / ((performance.now() - startedAt) / 1000) }
 }

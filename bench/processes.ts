@@ -1,7 +1,8 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 
 export const ROOT = join(import.meta.dirname, '..')
@@ -9,14 +10,14 @@ export const MAIN = join(ROOT, 'bin/lyra.js')
 
 const run = promisify(execFile)
 
-/** Runs a script of ours and returns the last line of its standard output as JSON. */
+/** Runs a script and returns the last line of its standard output as JSON. */
 export async function runForJson<T>(script: string, args: string[]): Promise<T> {
   const { stdout } = await run(process.execPath, [script, ...args], { maxBuffer: 64 * 1024 * 1024 })
   return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as T
 }
 
 /** Result of an ingestion (`lyra ingest --json`). */
-export type TakenIn = { records: number; seconds: number; rows: { fundingPeriodDataPoints: number } }
+export type Ingested = { records: number; seconds: number; rows: { fundingPeriodDataPoints: number } }
 
 /** The arguments of an ingestion whose report is read; a path or `-` follows. */
 export function ingestArgs(store: string): string[] {
@@ -24,8 +25,8 @@ export function ingestArgs(store: string): string[] {
 }
 
 /** Ingests a file into a store, in a separate process. */
-export function ingest(store: string, path: string): Promise<TakenIn> {
-  return runForJson<TakenIn>(MAIN, [...ingestArgs(store), path])
+export function ingest(store: string, path: string): Promise<Ingested> {
+  return runForJson<Ingested>(MAIN, [...ingestArgs(store), path])
 }
 
 /** Resources used by a process and its children. */
@@ -36,12 +37,18 @@ type Usage = {
   processorSeconds(): number
 }
 
-/** A server in a process of its own. */
-export type ServerProcess = Usage & { base: string; stop(): Promise<void> }
+/** A server in a process of its own, which ends with the block that has it (`await using`). */
+export type ServerProcess = Usage &
+  AsyncDisposable & {
+    /** The first address that it printed. */
+    base: string
+    /** Waits until the output of the server matches; throws if it ends before. */
+    printed(pattern: RegExp): Promise<RegExpExecArray>
+  }
 
-/** Watches a process that runs. */
+/** What a running process and its children use, from Linux's `/proc`. */
 export function usageOf(pid: number): Usage {
-  /** A file of `/proc` for each process of the server; none if the system has no such. */
+  /** A file of `/proc` for each of the processes; none on another system. */
   const proc = (name: string): string[] => {
     try {
       const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
@@ -62,33 +69,60 @@ export function usageOf(pid: number): Usage {
   }
 }
 
-/** Starts a script that serves, and waits until it names its address. */
-export async function startServer(script: string, args: string[]): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const base = await addressOf(child)
-  return {
-    base,
-    ...usageOf(child.pid!),
-    stop: async () => {
-      const exited = once(child, 'exit')
-      child.kill('SIGTERM')
-      await exited
-    },
+/** What a server prints, until it ends. */
+class ServerOutput {
+  #text = ''
+  #hasEnded = false
+  #next = Promise.withResolvers<void>()
+
+  constructor(child: ChildProcessByStdio<null, Readable, Readable>) {
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (piece: string) => {
+        this.#text += piece
+        this.#wake()
+      })
+    child.once('close', () => {
+      this.#hasEnded = true
+      this.#wake()
+    })
+  }
+
+  #wake(): void {
+    this.#next.resolve()
+    this.#next = Promise.withResolvers()
+  }
+
+  /** Throws if the server has ended. */
+  assertRuns(): void {
+    if (this.#hasEnded) throw new Error(`a server ended by itself:\n${this.#text}`)
+  }
+
+  async match(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.#text)
+      if (match !== null) return match
+      this.assertRuns()
+      await this.#next.promise
+    }
   }
 }
 
-async function addressOf(child: ChildProcess): Promise<string> {
-  let output = ''
-  return new Promise((resolve, reject) => {
-    const look = (text: Buffer) => {
-      output += text
-      const match = /http:\/\/127\.0\.0\.1:\d+/.exec(output)
-      if (match !== null) resolve(match[0])
-    }
-    child.stdout!.on('data', look)
-    child.stderr!.on('data', look)
-    child.once('exit', () => reject(new Error(`a server ended before it served:\n${output}`)))
-  })
+/** Starts a script that serves, and waits until it prints its address. */
+export async function startServer(script: string, args: string[]): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = new ServerOutput(child)
+  const [base] = await output.match(/http:\/\/127\.0\.0\.1:\d+/)
+  return {
+    base,
+    ...usageOf(child.pid!),
+    printed: (pattern) => output.match(pattern),
+    [Symbol.asyncDispose]: async () => {
+      output.assertRuns()
+      const closed = once(child, 'close')
+      child.kill('SIGTERM')
+      await closed
+    },
+  }
 }
 
 /** Serves a store, as `lyra serve` does. */
@@ -99,11 +133,9 @@ export function serveStore(store: string, args: string[] = []): Promise<ServerPr
 /** Seconds from the start of the program on a store to its first answer to a request. */
 export async function timeToFirstAnswer(store: string, target: string): Promise<number> {
   const startedAt = performance.now()
-  const service = await serveStore(store)
+  await using service = await serveStore(store)
   const answer = await fetch(`${service.base}${target}`)
   if (!answer.ok) throw new Error(`${target}: ${answer.status}`)
   await answer.arrayBuffer()
-  const seconds = (performance.now() - startedAt) / 1_000
-  await service.stop()
-  return seconds
+  return (performance.now() - startedAt) / 1_000
 }

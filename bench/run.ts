@@ -17,22 +17,31 @@ import { measureGrpc } from './parts/grpc.ts'
 import { measureImports } from './parts/import.ts'
 import { measureIntake } from './parts/intake.ts'
 import { measureMarketFollowers } from './parts/market-followers.ts'
-import { comparePeers, measurePage } from './parts/pages.ts'
-import { measurePostgres } from './parts/postgres.ts'
-import { measureProviderStream } from './parts/provider-stream.ts'
-import { measureSeries } from './parts/series.ts'
+import { pageTargets } from './parts/page-targets.ts'
 import {
   coldLists,
   coldPoints,
   measureCold,
   measureDepthAndFilters,
   measureHot,
-  pageTargets,
-} from './parts/table-of-pages.ts'
+  measurePage,
+} from './parts/pages.ts'
+import { comparePeers } from './parts/peer.ts'
+import { measurePostgres } from './parts/postgres.ts'
+import { measureProviderStream } from './parts/provider-stream.ts'
+import { measureSeries } from './parts/series.ts'
 import { measureTurns } from './parts/turns.ts'
 import { measureVisibility } from './parts/visibility.ts'
-import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
-import { generatedFile, PERPS_LIKE, recording, removeStore, SMOKE_LIKE, WORK } from './stores/files.ts'
+import { ingest, serveStore, timeToFirstAnswer } from './processes.ts'
+import {
+  generatedFile,
+  marketsOf,
+  PERPS_LIKE,
+  recording,
+  removeStore,
+  SMOKE_LIKE,
+  WORK,
+} from './stores/files.ts'
 import { largeLists } from './stores/large-lists.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './stores/large-store.ts'
 import { makeYearOfPeriods } from './stores/year-of-periods.ts'
@@ -109,6 +118,11 @@ async function benchAgainstLimits(): Promise<void> {
 }
 
 async function benchPages(add: Add): Promise<void> {
+  await benchLargeStore(add)
+  await benchRecordings(add)
+}
+
+async function benchLargeStore(add: Add): Promise<void> {
   const store = await largeStore(POINTS)
   await keepInMemory(store)
   const first = `/api/v2/funding-periods/data-points/${LARGE_MARKET}?pagination.first=10`
@@ -133,16 +147,11 @@ async function benchPages(add: Add): Promise<void> {
     ),
   )
   const targets = pageTargets(POINTS)
-  const service = await serveStore(store)
-  try {
-    add(...(await measureHot(service)))
-    add(...(await measureCold(service, coldPoints(targets))))
-    add(...(await measureDepthAndFilters(service, targets, POINTS)))
-    add(...(await measureDatabasePages(store, targets)))
-  } finally {
-    await service.stop()
-  }
-  await benchRecordings(add)
+  await using service = await serveStore(store)
+  add(...(await measureHot(service)))
+  add(...(await measureCold(service, coldPoints(targets))))
+  add(...(await measureDepthAndFilters(service, targets)))
+  add(...(await measureDatabasePages(store, targets)))
 }
 
 async function benchTurns(add: Add): Promise<void> {
@@ -152,33 +161,21 @@ async function benchTurns(add: Add): Promise<void> {
 async function benchLists(add: Add): Promise<void> {
   const { store, targets } = await largeLists()
   await keepInMemory(store)
-  const service = await serveStore(store)
-  try {
-    add(...(await measureCold(service, coldLists(targets))))
-  } finally {
-    await service.stop()
-  }
+  await using service = await serveStore(store)
+  add(...(await measureCold(service, coldLists(targets))))
 }
 
 async function benchSeries(add: Add): Promise<void> {
   const store = await largeStore(POINTS)
-  const service = await serveStore(store)
-  try {
-    add(...(await measureSeries(service, store, POINTS)))
-  } finally {
-    await service.stop()
-  }
+  await using service = await serveStore(store)
+  add(...(await measureSeries(service, store, POINTS)))
 }
 
 async function benchExport(add: Add): Promise<void> {
   const store = await largeStore(POINTS)
   await keepInMemory(store)
-  const service = await serveStore(store)
-  try {
-    add(...(await measureExport(service, store, POINTS)))
-  } finally {
-    await service.stop()
-  }
+  await using service = await serveStore(store)
+  add(...(await measureExport(service, store, POINTS)))
 }
 
 /** Makes the system cache a file, so that the figures are the program's, not the disk's. */
@@ -193,39 +190,27 @@ async function benchRecordings(add: Add): Promise<void> {
   const store = join(WORK, 'calm.db')
   removeStore(store)
   await ingest(store, calm)
-  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/stores/list-markets.ts'), [
-    store,
-  ])
-  const service = await serveStore(store)
-  try {
-    const points = `/api/v2/funding-periods/data-points/${markets[0]}?pagination.first=1000`
-    const page = await (await fetch(`${service.base}${points}`)).arrayBuffer()
-    add(
-      figure("bytes of a page of 1,000 points of perps-calm's", page.byteLength, 'bytes', {
-        limit: { name: 'the reference', value: REFERENCE_PAGE_BYTES },
-        target: { most: 0.6 },
-      }),
-      ...(await measurePage(service, 'checkpoints, first=100', '/api/v2/checkpoints?pagination.first=100')),
-      ...(await measurePage(
-        service,
-        'providers of a market, first=100',
-        `/api/v2/liquidity/providers?marketId=${markets[0]}&pagination.first=100`,
-      )),
-    )
-  } finally {
-    await service.stop()
-  }
+  const market = marketsOf(store)[0]!
+  await using service = await serveStore(store)
+  const points = `/api/v2/funding-periods/data-points/${market}?pagination.first=1000`
+  const page = await (await fetch(`${service.base}${points}`)).arrayBuffer()
+  add(
+    figure("bytes of a page of 1,000 points of perps-calm's", page.byteLength, 'bytes', {
+      limit: { name: 'the reference', value: REFERENCE_PAGE_BYTES },
+      target: { most: 0.6 },
+    }),
+    ...(await measurePage(service, 'checkpoints, first=100', '/api/v2/checkpoints?pagination.first=100')),
+    ...(await measurePage(
+      service,
+      'providers of a market, first=100',
+      `/api/v2/liquidity/providers?marketId=${market}&pagination.first=100`,
+    )),
+  )
 }
 
 async function benchCompany(add: Add): Promise<void> {
   const store = await largeStore(POINTS)
-  const service = await serveStore(store)
-  try {
-    add(...(await measureCompany(service, POINTS)))
-    add(memoryOf(service))
-  } finally {
-    await service.stop()
-  }
+  await benchReaders(store, add)
   const beside = join(WORK, 'beside.db')
   removeStore(beside)
   copyFileSync(store, beside)
@@ -234,10 +219,14 @@ async function benchCompany(add: Add): Promise<void> {
   removeStore(beside)
 }
 
-function memoryOf(service: ServerProcess): Figure {
-  return figure('memory of the service under all of it', service.peakMemory() / 1e6, 'MB', {
-    target: { most: 512 },
-  })
+async function benchReaders(store: string, add: Add): Promise<void> {
+  await using service = await serveStore(store)
+  add(...(await measureCompany(service, POINTS)))
+  add(
+    figure('memory of the service under all of it', service.peakMemory() / 1e6, 'MB', {
+      target: { most: 512 },
+    }),
+  )
 }
 
 async function benchLive(add: Add): Promise<void> {
@@ -264,28 +253,26 @@ async function benchGrpc(add: Add): Promise<void> {
 
 async function benchExplorer(add: Add): Promise<void> {
   await ensureWebBuilt()
+  await benchExplorerOfRecording(add)
+  await benchExplorerOfYear(add)
+}
+
+async function benchExplorerOfRecording(add: Add): Promise<void> {
   const long = recording('perps-long-named.evts.gz')
   if (long === null) return console.log('perps-long-named: not there, left out')
   const store = join(WORK, 'long-named.db')
   removeStore(store)
   await ingest(store, long)
-  const service = await serveStore(store)
-  try {
-    const figures = await measureExplorer(service.base)
-    if (figures === null) return console.log('Chromium: not there, left out')
-    add(...figures)
-  } finally {
-    await service.stop()
-  }
-  const year = join(WORK, 'year-of-periods.db')
-  removeStore(year)
-  await makeYearOfPeriods(year)
-  const ofYear = await serveStore(year)
-  try {
-    add(...(await measureExplorer(ofYear.base, ['markets', 'funding'], ', a year of 40 markets,'))!)
-  } finally {
-    await ofYear.stop()
-  }
+  await using service = await serveStore(store)
+  add(...(await measureExplorer(service.base)))
+}
+
+async function benchExplorerOfYear(add: Add): Promise<void> {
+  const store = join(WORK, 'year-of-periods.db')
+  removeStore(store)
+  await makeYearOfPeriods(store)
+  await using service = await serveStore(store)
+  add(...(await measureExplorer(service.base, ['markets', 'funding'], ', a year of 40 markets,')))
 }
 
 async function benchIntake(add: Add): Promise<void> {

@@ -3,15 +3,12 @@
 import { once } from 'node:events'
 import { measureLoad } from '../load.ts'
 import { openExport } from './export.ts'
-import { pageTargets } from './table-of-pages.ts'
+import { pageTargets } from './page-targets.ts'
 
 const [kind, base, points] = process.argv.slice(2) as ['pages' | 'exports', string, string]
 const nextTarget = pageTargets(Number(points)).anywhere(5_000)
 console.log('asking')
 for (;;) {
   if (kind === 'exports') await once(openExport({ base }, Number(points)).resume(), 'close')
-  else {
-    const { failures } = await measureLoad(base, { connections: 1, seconds: 1, nextTarget })
-    if (failures > 0) throw new Error(`${failures} answers were no 200`)
-  }
+  else await measureLoad(base, { connections: 1, seconds: 1, nextTarget })
 }

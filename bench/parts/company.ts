@@ -6,12 +6,11 @@ import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Figure, figure, median } from '../figures.ts'
-import { measureLoad, percentile } from '../load.ts'
+import { type LoadOptions, measureLoad, percentile, WARM_UP_SECONDS } from '../load.ts'
 import { type ServerProcess, serveStore } from '../processes.ts'
-import { LARGE_MARKET } from '../stores/large-store.ts'
-import { pageTargets, WARM_UP_SECONDS } from './table-of-pages.ts'
+import { POINTS_PATH, pageTargets } from './page-targets.ts'
 
-/** Load of readers during other work. */
+/** Requests of the readers whose times are measured. */
 const READERS_PER_SECOND = 200
 const READERS_SECONDS = 4
 const ROUNDS = 3
@@ -20,8 +19,6 @@ const ROUNDS = 3
 const INTAKE_WARM_UP_SECONDS = 1.5
 
 const CLIENT_LOOP = join(import.meta.dirname, 'client-loop.ts')
-
-const POINTS = `/api/v2/funding-periods/data-points/${LARGE_MARKET}`
 
 /**
  * p99 of the milliseconds from sending a request to the end of its answer, at 200 requests a second, each
@@ -36,9 +33,9 @@ async function readersP99(service: ServerProcess, nextTarget: () => string): Pro
   for (let count = 0; count < READERS_SECONDS * READERS_PER_SECOND; count++) {
     const due = startedAt + (count * 1_000) / READERS_PER_SECOND
     await sleep(Math.max(0, due - performance.now()))
-    const asked = new Promise<void>((resolve, reject) => {
+    const answered = new Promise<void>((resolve, reject) => {
       const sentAt = performance.now()
-      const sent = request({ agent, hostname, port, path: nextTarget() }, (response) => {
+      const outgoing = request({ agent, hostname, port, path: nextTarget() }, (response) => {
         if (response.statusCode !== 200) reject(new Error(`an answer of ${response.statusCode}`))
         response.resume()
         response.on('end', () => {
@@ -46,11 +43,11 @@ async function readersP99(service: ServerProcess, nextTarget: () => string): Pro
           resolve()
         })
       })
-      sent.on('error', reject)
-      sent.end()
+      outgoing.on('error', reject)
+      outgoing.end()
     })
-    pending.add(asked)
-    void asked.finally(() => pending.delete(asked))
+    pending.add(answered)
+    void answered.finally(() => pending.delete(answered))
   }
   await Promise.all(pending)
   agent.destroy()
@@ -60,20 +57,23 @@ async function readersP99(service: ServerProcess, nextTarget: () => string): Pro
   )
 }
 
-/** Readers beside each kind of load that must not delay them. */
+/** Readers beside each kind of work that must not delay them. */
 export async function measureCompany(service: ServerProcess, points: number): Promise<Figure[]> {
   const nextTarget = pageTargets(points).anywhere(100)
   await measureLoad(service.base, { connections: 16, seconds: WARM_UP_SECONDS, nextTarget })
   const figures: Figure[] = []
-  for (const [name, enter] of Object.entries(COMPANY)) {
+  for (const [name, begin] of Object.entries(OTHER_WORK)) {
     const alone: number[] = []
     const beside: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
       alone.push(await readersP99(service, nextTarget))
-      const leave = await enter(service, points)
-      await sleep(500)
-      beside.push(await readersP99(service, nextTarget))
-      await leave()
+      const end = await begin(service, points)
+      try {
+        await sleep(500)
+        beside.push(await readersP99(service, nextTarget))
+      } finally {
+        await end()
+      }
     }
     figures.push(
       figure(`readers' p99 beside ${name}`, median(beside), 'ms', {
@@ -85,14 +85,17 @@ export async function measureCompany(service: ServerProcess, points: number): Pr
   return figures
 }
 
-type Leave = () => Promise<void>
+/** Ends work that goes on beside the readers. */
+type End = () => Promise<void>
 
-const COMPANY: Record<string, (service: ServerProcess, points: number) => Promise<Leave>> = {
+/** Work that goes on beside the readers, by its name in the figures; each function begins it. */
+const OTHER_WORK: Record<string, (service: ServerProcess, points: number) => Promise<End>> = {
   'a slow reader': async ({ base }) => {
     const socket = openSocket(base)
     socket.pause()
     // Pages of a megabyte, of which it takes a kilobyte a tenth of a second.
-    for (let count = 0; count < 8; count++) socket.write(requestFor(base, `${POINTS}?pagination.first=5000`))
+    for (let count = 0; count < 8; count++)
+      socket.write(requestFor(base, `${POINTS_PATH}?pagination.first=5000`))
     const timer = setInterval(() => socket.read(1_000), 100)
     return async () => {
       clearInterval(timer)
@@ -111,7 +114,7 @@ const COMPANY: Record<string, (service: ServerProcess, points: number) => Promis
 }
 
 /** A client in its own process: receiving must not disturb the timing here. */
-async function clientLoop(kind: 'pages' | 'exports', base: string, points: number): Promise<Leave> {
+async function clientLoop(kind: 'pages' | 'exports', base: string, points: number): Promise<End> {
   const client = spawn(process.execPath, [CLIENT_LOOP, kind, base, String(points)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -141,27 +144,30 @@ export async function measureBesideIntake(
   file: string,
 ): Promise<Figure> {
   const warmUp = { connections: 16, seconds: INTAKE_WARM_UP_SECONDS, nextTarget }
-  const quiet = await serveStore(store)
-  await measureLoad(quiet.base, warmUp)
-  const alone = await readersP99(quiet, nextTarget)
-  await quiet.stop()
-  const busy = await serveStore(store, [file])
-  await measureLoad(busy.base, warmUp)
-  const before = await recordsTakenIn(busy)
-  const beside = await readersP99(busy, nextTarget)
-  const after = await recordsTakenIn(busy)
+  const alone = await readersAlone(store, nextTarget, warmUp)
+  await using service = await serveStore(store, [file])
+  await measureLoad(service.base, warmUp)
+  const before = await recordsIngested(service)
+  const beside = await readersP99(service, nextTarget)
+  const after = await recordsIngested(service)
   await sleep(500)
-  const isGoingOn = (await recordsTakenIn(busy)) > after
-  await busy.stop()
-  if (!isGoingOn) throw new Error('the intake ended before the readers did')
+  const isGoingOn = (await recordsIngested(service)) > after
+  if (!isGoingOn) throw new Error('the ingestion ended before the readers did')
   return figure("readers' p99 beside an intake at full speed", beside, 'ms', {
     limit: { name: 'alone', value: alone },
     target: { most: Math.max(3, 10 / alone) },
-    note: `3 times, or 10 ms; ${after - before} records taken in meanwhile`,
+    note: `3 times, or 10 ms; ${after - before} records ingested meanwhile`,
   })
 }
 
-async function recordsTakenIn({ base }: ServerProcess): Promise<number> {
+/** The readers of a service that ingests nothing. */
+async function readersAlone(store: string, nextTarget: () => string, warmUp: LoadOptions): Promise<number> {
+  await using service = await serveStore(store)
+  await measureLoad(service.base, warmUp)
+  return await readersP99(service, nextTarget)
+}
+
+async function recordsIngested({ base }: ServerProcess): Promise<number> {
   const text = await (await fetch(`${base}/metrics`)).text()
   return Number(/^lyra_records_total (\d+)/m.exec(text)?.[1] ?? 0)
 }

@@ -6,7 +6,7 @@ import { findStore } from '#core/store/open-store'
 import { readStoreHead } from '#core/store/queries/coverage'
 import { type Figure, figure } from '../figures.ts'
 import { LARGE_MARKET } from '../stores/large-store.ts'
-import type { PageTargets } from './table-of-pages.ts'
+import type { PageTargets } from './page-targets.ts'
 
 /** Bytes read by this process from all files (Linux). */
 const IO = '/proc/self/io'

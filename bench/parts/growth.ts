@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Figure, figure } from '../figures.ts'
-import { ingestArgs, MAIN, type TakenIn } from '../processes.ts'
+import { type Ingested, ingestArgs, MAIN } from '../processes.ts'
 import { removeStore, WORK } from '../stores/files.ts'
 
 /** Blocks of one tenth: about 2,000,000 events, one in ten a data point. */
@@ -38,7 +38,7 @@ export async function measureGrowth(): Promise<Figure[]> {
 }
 
 /** `lyra generate | lyra ingest -`: a stream of any size needs no file. */
-async function ingestGenerated(store: string, args: string[]): Promise<TakenIn> {
+async function ingestGenerated(store: string, args: string[]): Promise<Ingested> {
   const generate = spawn(process.execPath, [MAIN, 'generate', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -47,5 +47,5 @@ async function ingestGenerated(store: string, args: string[]): Promise<TakenIn> 
   })
   generate.stdout.pipe(ingest.stdin)
   const [output] = await Promise.all([text(ingest.stdout), once(ingest, 'exit')])
-  return JSON.parse(output.trimEnd().split('\n').at(-1)!) as TakenIn
+  return JSON.parse(output.trimEnd().split('\n').at(-1)!) as Ingested
 }

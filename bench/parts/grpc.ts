@@ -2,9 +2,10 @@ import { RESOURCES } from '#core/resources/resources'
 import { HEALTH, methodsOf, TRADING_DATA } from '../../test/fixtures/requests/protos.ts'
 import { type Figure, figure, median } from '../figures.ts'
 import { measureCalls } from '../grpc-load.ts'
+import { inTurns } from '../in-turns.ts'
 import { measureLoad } from '../load.ts'
 import { type ServerProcess, serveStore } from '../processes.ts'
-import type { ColdPages } from './table-of-pages.ts'
+import type { ColdPages } from './pages.ts'
 import { loadsInTurns } from './turns.ts'
 
 const CONNECTIONS = 16
@@ -24,19 +25,15 @@ export async function measureGrpc(
 ): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const { store, hot, cold } of pages) {
-    const port = 20_000 + (process.pid % 10_000)
-    const service = await serveStore(store, ['--grpc', `127.0.0.1:${port}`])
-    const served = { service, port }
-    try {
-      for (const target of hot) {
-        figures.push(...(await hotRates(served, target)))
-        figures.push(await processorTime(served, `a hot page, ${sizeOf(target)}`, () => target, MOST_HOT))
-      }
-      for (const { name, nextTarget } of cold) {
-        figures.push(await processorTime(served, `a cold page of ${name}`, nextTarget, MOST_COLD))
-      }
-    } finally {
-      await service.stop()
+    await using service = await serveStore(store, ['--grpc', '127.0.0.1:0'])
+    const [, port] = await service.printed(/serving gRPC on [\d.]+:(\d+)/)
+    const served = { service, port: Number(port) }
+    for (const target of hot) {
+      figures.push(...(await hotRates(served, target)))
+      figures.push(await processorTime(served, `a hot page, ${sizeOf(target)}`, () => target, MOST_HOT))
+    }
+    for (const { name, nextTarget } of cold) {
+      figures.push(await processorTime(served, `a cold page of ${name}`, nextTarget, MOST_COLD))
     }
   }
   return figures
@@ -48,33 +45,23 @@ const sizeOf = (target: string) => /first=\d+/.exec(target)![0]
 /** Calls a second for a hot page, beside the same one over REST, and beside the smallest answer: a call of health, of two bytes. */
 async function hotRates({ service, port }: GrpcService, target: string): Promise<Figure[]> {
   const check = methodsOf(HEALTH).Check!
-  const calls = {
-    ours: callOf(target),
-    least: { path: check.path, message: check.requestSerialize({}) },
-  }
-  const rateOf = async ({ path, message }: Call) =>
-    (
-      await measureCalls(port, {
-        connections: CONNECTIONS,
-        seconds: SECONDS,
-        path,
-        nextMessage: () => message,
-      })
-    ).rate
-  const rates = { ours: [] as number[], least: [] as number[], rest: [] as number[] }
-  for (let round = 0; round <= ROUNDS; round++) {
-    const rest = { connections: CONNECTIONS, seconds: SECONDS, nextTarget: () => target }
-    const now = {
-      ours: await rateOf(calls.ours),
-      least: await rateOf(calls.least),
-      rest: (await measureLoad(service.base, rest)).rate,
+  const rateOf =
+    ({ path, message }: Call) =>
+    async () => {
+      const options = { connections: CONNECTIONS, seconds: SECONDS, path, nextMessage: () => message }
+      return (await measureCalls(port, options)).rate
     }
-    // The first round warms up.
-    if (round > 0) for (const name of ['ours', 'least', 'rest'] as const) rates[name].push(now[name])
-  }
-  const limits = { 'an empty call': median(rates.least), REST: median(rates.rest) }
+  const [ours, least, rest] = await inTurns(ROUNDS, [
+    rateOf(callOf(target)),
+    rateOf({ path: check.path, message: check.requestSerialize({}) }),
+    async () => {
+      const options = { connections: CONNECTIONS, seconds: SECONDS, nextTarget: () => target }
+      return (await measureLoad(service.base, options)).rate
+    },
+  ])
+  const limits = { 'an empty call': median(least!), REST: median(rest!) }
   return Object.entries(limits).map(([name, value]) =>
-    figure(`gRPC: hot pages, ${sizeOf(target)}, beside ${name}`, median(rates.ours), 'calls/s', {
+    figure(`gRPC: hot pages, ${sizeOf(target)}, beside ${name}`, median(ours!), 'calls/s', {
       limit: { name, value },
     }),
   )

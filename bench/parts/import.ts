@@ -99,9 +99,9 @@ async function measureDatabase(server: PostgresServer): Promise<Figure[]> {
 /** Into PostgreSQL at least the rate at which events are ingested. */
 async function measureIntoPostgres(server: PostgresServer): Promise<Figure[]> {
   const events = await generatedFile({ blocks: 20_000, markets: 10, points: 10, events: 0 })
-  const taken = await ingest(`${server.url}?schema=ingested`, events)
+  const ingested = await ingest(`${server.url}?schema=ingested`, events)
   const imported = await importInto(`${server.url}?schema=imported`, await madeSegment(SMALL))
-  const rate = taken.rows.fundingPeriodDataPoints / taken.seconds
+  const rate = ingested.rows.fundingPeriodDataPoints / ingested.seconds
   return [
     figure('import of a segment into PostgreSQL: rate', imported.points / imported.seconds, 'points/s', {
       limit: { name: 'ingestion of points', value: rate },
@@ -132,9 +132,9 @@ async function importInto(store: string, source: string): Promise<Imported> {
   return { points: report.rows.fundingPeriodDataPoints, seconds: report.seconds, peakMegabytes }
 }
 
-/** Stops the server, and deletes its databases. */
-function madeDatabase(server: PostgresServer, made: typeof LARGE): Promise<string> {
-  return makeDatabase({ after: () => {} } as unknown as TestContext, server.url, made)
+/** Creates a data node's database, which goes with the server; returns its address. */
+function madeDatabase(server: PostgresServer, size: typeof LARGE): Promise<string> {
+  return makeDatabase({ after: () => {} } as unknown as TestContext, server.url, size)
 }
 
 /** Seconds that psql takes to copy the points out, in the order of their blocks. */

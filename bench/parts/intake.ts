@@ -1,23 +1,20 @@
 import { join } from 'node:path'
 import { type Figure, figure, median } from '../figures.ts'
-import { ingest, runForJson, type TakenIn } from '../processes.ts'
+import { type Ingested, ingest, runForJson } from '../processes.ts'
 import { removeStore, WORK } from '../stores/files.ts'
 
 type Framed = { records: number; bytes: number; seconds: number }
 
+const ROUNDS = 3
+
 const FRAME_ONLY = join(import.meta.dirname, '../peers/frame-only.ts')
 
-/** The rate of ingesting a file, beside that of only inflating and framing it, in turns. */
-export async function measureIntake(
-  name: string,
-  path: string,
-  target: Figure['target'],
-  rounds = 3,
-): Promise<Figure[]> {
+/** The time of ingesting a file, beside that of only inflating and framing it, in turns; and its rates. */
+export async function measureIntake(name: string, path: string, target: Figure['target']): Promise<Figure[]> {
   const store = join(WORK, 'intake.db')
-  const ours: TakenIn[] = []
+  const ours: Ingested[] = []
   const limits: Framed[] = []
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     limits.push(await runForJson<Framed>(FRAME_ONLY, [path]))
     removeStore(store)
     ours.push(await ingest(store, path))

@@ -4,7 +4,6 @@ import { generateBlocks } from '#tools/generate/generate'
 import { dial, eventsIn, type TestCore } from '../../test/fixtures/services/core.ts'
 import { type Figure, figure } from '../figures.ts'
 import { type LiveService, withLiveService } from '../live-service.ts'
-import { usageOf } from '../processes.ts'
 
 /** Each has a new point in every block, and a block comes every second. */
 const MARKETS = 500
@@ -102,20 +101,19 @@ async function allMarkets(base: string): Promise<void> {
 }
 
 /** Measures the cost of some followers after they have received the initial state. */
-async function follow({ base, pid }: LiveService, streams: readonly string[]): Promise<Cost> {
-  const usage = usageOf(pid)
+async function follow(service: LiveService, streams: readonly string[]): Promise<Cost> {
   const counted = { events: 0, bytes: 0 }
   const followers = await Promise.all(
-    streams.map((stream) => open(`${base}/api/v2/stream/${stream}`, counted)),
+    streams.map((stream) => open(`${service.base}/api/v2/stream/${stream}`, counted)),
   )
   await sleep(SETTLE_MS)
-  const before = { ...counted, processorSeconds: usage.processorSeconds() }
+  const before = { ...counted, processorSeconds: service.processorSeconds() }
   await sleep(MEASURED_MS)
   const cost = {
-    processorSeconds: usage.processorSeconds() - before.processorSeconds,
+    processorSeconds: service.processorSeconds() - before.processorSeconds,
     events: counted.events - before.events,
     bytes: counted.bytes - before.bytes,
-    peakMemory: usage.peakMemory(),
+    peakMemory: service.peakMemory(),
   }
   for (const follower of followers) follower.destroy()
   await sleep(SETTLE_MS)

@@ -1,126 +1,177 @@
 import { join } from 'node:path'
 import { type Figure, figure, median } from '../figures.ts'
-import { type LoadResult, measureLoad } from '../load.ts'
+import { inTurns } from '../in-turns.ts'
+import { measureLoad, WARM_UP_SECONDS } from '../load.ts'
 import { type ServerProcess, startServer } from '../processes.ts'
+import type { ListTargets } from '../stores/large-lists.ts'
+import { type PageTargets, POINTS_PATH } from './page-targets.ts'
 
 const CONSTANT_SERVER = join(import.meta.dirname, '../peers/constant-server.ts')
+
 const CONNECTIONS = 16
+const SECONDS = 2
+const ROUNDS = 5
 
 /** Starts the server that is a page's limit: a route that answers the same bytes, with the same headers, from memory. */
-export function constantServerOf(
-  service: ServerProcess,
-  target: string,
-  encoding: string,
-): Promise<ServerProcess> {
+function constantServerOf(service: ServerProcess, target: string, encoding: string): Promise<ServerProcess> {
   return startServer(CONSTANT_SERVER, [`${service.base}${target}`, encoding])
 }
 
-/** Requests a second, p50 and p99 of pages as clients ask for them, beside their limit. */
-export async function measurePage(service: ServerProcess, name: string, target: string): Promise<Figure[]> {
-  const constant = await constantServerOf(service, target, 'identity')
-  const runs: Record<'ours' | 'limit', LoadResult[]> = { ours: [], limit: [] }
-  try {
-    for (let round = 0; round <= 3; round++) {
-      for (const [key, server, path] of [
-        ['limit', constant, '/'],
-        ['ours', service, target],
-      ] as const) {
-        const run = await measureLoad(server.base, {
-          connections: CONNECTIONS,
-          seconds: 2,
-          nextTarget: () => path,
-        })
-        // The first round warms up.
-        if (round > 0) runs[key].push(run)
-      }
-    }
-  } finally {
-    await constant.stop()
-  }
-  const of = (key: keyof typeof runs, value: 'rate' | 'p50' | 'p99') =>
-    median(runs[key].map((run) => run[value]))
-  return [
-    figure(`${name}: rate`, of('ours', 'rate'), 'requests/s', {
-      limit: { name: 'from memory', value: of('limit', 'rate') },
-    }),
-    ...(['p50', 'p99'] as const).map((key) =>
-      figure(`${name}: ${key}`, of('ours', key), 'ms', {
-        limit: { name: 'from memory', value: of('limit', key) },
-      }),
-    ),
-  ]
-}
+/** Requests that a server gets. */
+export type Requests = { base: string; nextTarget: () => string }
 
-/**
- * The same requests to two servers, in turns: this one and a peer. Each gets the requests of a target
- * repeatedly, and requests for pages anywhere in its list, which never repeat; lists too short for that are left out.
- */
-export async function comparePeers(
-  base: string,
-  peer: string,
-  targets: readonly string[],
+/** Requests a second, p50 and p99 of the same page, beside those of another server, its limit. */
+export async function besideServer(
+  name: string,
+  ours: Requests,
+  limit: Requests & { name: string },
 ): Promise<Figure[]> {
-  const figures: Figure[] = []
-  for (const target of targets) {
-    const hot = () => target
-    figures.push(...(await comparePeer(`${target}, hot`, [base, hot], [peer, hot])))
-    const [ours, theirs] = [await coldTargets(base, target), await coldTargets(peer, target)]
-    if (ours === null || theirs === null) console.log(`${target}: too few rows for cold pages, left out`)
-    else figures.push(...(await comparePeer(`${target}, cold`, [base, ours], [peer, theirs])))
-  }
-  return figures
-}
-
-type Asked = readonly [base: string, nextTarget: () => string]
-
-async function comparePeer(name: string, ours: Asked, theirs: Asked): Promise<Figure[]> {
-  const runs: [LoadResult[], LoadResult[]] = [[], []]
-  for (let round = 0; round < 3; round++) {
-    for (const [index, [base, nextTarget]] of [ours, theirs].entries()) {
-      const run = await measureLoad(base, { connections: CONNECTIONS, seconds: 3, nextTarget })
-      if (run.failures > 0) throw new Error(`${base}${nextTarget()}: ${run.failures} answers were no 200`)
-      runs[index]!.push(run)
-    }
-  }
+  const load =
+    ({ base, nextTarget }: Requests) =>
+    () =>
+      measureLoad(base, { connections: CONNECTIONS, seconds: SECONDS, nextTarget })
+  const [own, others] = await inTurns(3, [load(ours), load(limit)])
   return (
     [
       ['rate', 'requests/s'],
       ['p50', 'ms'],
       ['p99', 'ms'],
     ] as const
-  ).map(([key, unit]) => {
-    const [value, limit] = runs.map((results) => median(results.map((run) => run[key]))) as [number, number]
-    return figure(`${name}: ${key}`, value, unit, { limit: { name: theirs[0], value: limit } })
-  })
+  ).map(([key, unit]) =>
+    figure(`${name}: ${key}`, median(own!.map((run) => run[key])), unit, {
+      limit: { name: limit.name, value: median(others!.map((run) => run[key])) },
+    }),
+  )
 }
 
-/** Cursors that cold pages begin after, at most. */
-const MAX_CURSORS = 2_000
+/** A page beside its limit. */
+export async function measurePage(service: ServerProcess, name: string, target: string): Promise<Figure[]> {
+  await using constant = await constantServerOf(service, target, 'identity')
+  return await besideServer(
+    name,
+    { base: service.base, nextTarget: () => target },
+    { name: 'from memory', base: constant.base, nextTarget: () => '/' },
+  )
+}
 
-type ListBody = Record<string, { edges?: { cursor: string }[]; pageInfo?: { hasNextPage: boolean } }>
-
-/**
- * Gives requests for pages of a target's list, each after a random one of its first rows that a whole page follows, and
- * each with a number that no other has; null if there is no such row.
- */
-export async function coldTargets(base: string, target: string): Promise<(() => string) | null> {
-  const separator = target.includes('?') ? '&' : '?'
-  const after = (cursor: string) => `${target}${separator}pagination.after=${encodeURIComponent(cursor)}`
-  const cursors: string[] = []
-  let next: string | null = target
-  let pageRows = 0
-  while (next !== null && cursors.length < MAX_CURSORS) {
-    const response = await fetch(`${base}${next}`)
-    if (!response.ok) throw new Error(`${base}${next}: ${response.status}`)
-    const { edges = [], pageInfo } = Object.values((await response.json()) as ListBody)[0] ?? {}
-    pageRows = Math.max(pageRows, edges.length)
-    cursors.push(...edges.map(({ cursor }) => cursor))
-    next = pageInfo?.hasNextPage === true ? after(edges.at(-1)!.cursor) : null
+/** Pages requested repeatedly, beside a route that answers from memory. */
+export async function measureHot(service: ServerProcess): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const first of [1, 100, 1000]) {
+    const sample = `${POINTS_PATH}?pagination.first=${first}`
+    for (const encoding of ['identity', 'gzip'] as const) {
+      await using constant = await constantServerOf(service, sample, encoding)
+      const [memory, hot] = await ratesInTurns(encoding, [
+        [constant, () => '/'],
+        [service, () => sample],
+      ])
+      figures.push(
+        figure(`hot pages, first=${first}, ${encoding}`, hot!, 'requests/s', {
+          limit: { name: 'from memory', value: memory! },
+          target: { least: first === 1 ? 0.75 : 0.85 },
+        }),
+      )
+    }
   }
-  const beforeWholePages = cursors.slice(0, -pageRows)
-  if (beforeWholePages.length === 0) return null
-  let turn = 0
-  const anyCursor = () => beforeWholePages[Math.floor(Math.random() * beforeWholePages.length)]!
-  // A parameter that both servers ignore, so that a cache does not have the answer.
-  return () => `${after(anyCursor())}&turn=${turn++}`
+  return figures
+}
+
+/** A kind of cold pages: targets that never repeat, and the required ratio to the constant route. */
+export type ColdPages = { name: string; nextTarget: () => string; least: number }
+
+/** Cold pages of points. */
+export const coldPoints = (targets: PageTargets): ColdPages[] => [
+  { name: '100 points', nextTarget: targets.anywhere(100), least: 0.25 },
+  { name: '1,000 points', nextTarget: targets.anywhere(1000), least: 0.15 },
+]
+
+/** Cold pages of the other lists. */
+export const coldLists = (targets: ListTargets): ColdPages[] => [
+  { name: '100 checkpoints', nextTarget: targets.checkpoints(100), least: 0.16 },
+  { name: '20 providers', nextTarget: targets.providers(20), least: 0.21 },
+  { name: '100 providers', nextTarget: targets.providers(100), least: 0.14 },
+]
+
+/** Pages requested for the first time, compared with a route that answers one from memory. */
+export async function measureCold(service: ServerProcess, pages: readonly ColdPages[]): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const { name, nextTarget, least } of pages) {
+    await using constant = await constantServerOf(service, nextTarget(), 'identity')
+    const [memory, cold] = await ratesInTurns('identity', [
+      [constant, () => '/'],
+      [service, nextTarget],
+    ])
+    figures.push(
+      figure(`cold pages of ${name}`, cold!, 'requests/s', {
+        limit: { name: 'from memory', value: memory! },
+        target: { least },
+      }),
+    )
+  }
+  return figures
+}
+
+/** The end of a long list beside its beginning, and pages of rare rows beside pages of all. */
+export async function measureDepthAndFilters(
+  service: ServerProcess,
+  targets: PageTargets,
+): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const first of [100, 1000]) {
+    const [newest, oldest] = await timesInTurns(service, [
+      targets.near('newest', first),
+      targets.near('oldest', first),
+    ])
+    figures.push(
+      figure(`the last pages of the list, first=${first}`, oldest!, 'us', {
+        limit: { name: 'the first pages', value: newest! },
+        target: { most: 1.5 },
+      }),
+    )
+  }
+  const [all, external, seq] = await timesInTurns(service, [
+    targets.anywhere(100),
+    targets.anywhere(100, '&source=SOURCE_EXTERNAL'),
+    targets.ofPeriod(),
+  ])
+  for (const [name, value] of [
+    ['a source that one row in 300 has', external!],
+    ['a seq that one row in 1,000 has', seq!],
+  ] as const) {
+    figures.push(
+      figure(`100 rows of ${name}`, value, 'us', {
+        limit: { name: '100 rows of all', value: all! },
+        target: { most: 2 },
+      }),
+    )
+  }
+  return figures
+}
+
+/** Requests a second of several loads, each the median of some rounds in turns. */
+async function ratesInTurns(
+  encoding: string,
+  loads: readonly (readonly [ServerProcess, () => string])[],
+): Promise<number[]> {
+  const rates = await inTurns(
+    ROUNDS,
+    loads.map(([{ base }, nextTarget]) => async (isWarmUp) => {
+      const seconds = isWarmUp ? WARM_UP_SECONDS : SECONDS
+      const headers = { 'Accept-Encoding': encoding }
+      return (await measureLoad(base, { connections: CONNECTIONS, seconds, nextTarget, headers })).rate
+    }),
+  )
+  return rates.map(median)
+}
+
+/** Microseconds of one request after another on one connection: the median of some rounds in turns. */
+async function timesInTurns({ base }: ServerProcess, loads: readonly (() => string)[]): Promise<number[]> {
+  const times = await inTurns(
+    2 * ROUNDS,
+    loads.map((nextTarget) => async () => {
+      const { p50 } = await measureLoad(base, { connections: 1, seconds: 1, nextTarget })
+      return p50 * 1_000
+    }),
+  )
+  return times.map(median)
 }

@@ -10,14 +10,15 @@ import {
   startPostgresServer,
 } from '../../test/fixtures/stores/postgres-server.ts'
 import { type Figure, figure, median } from '../figures.ts'
+import { inTurns } from '../in-turns.ts'
 import { measureLoad } from '../load.ts'
 import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from '../peers/selects-before.ts'
 import { ingest, MAIN, type ServerProcess, serveStore, startServer, usageOf } from '../processes.ts'
 import { WORK } from '../stores/files.ts'
 import { largeLists } from '../stores/large-lists.ts'
 import { largeStore } from '../stores/large-store.ts'
-import { pageTargets } from './table-of-pages.ts'
-import { loadsInTurns, plainTargets } from './turns.ts'
+import { pageTargets, plainTargets } from './page-targets.ts'
+import { loadsInTurns } from './turns.ts'
 
 const run = promisify(execFile)
 const CONNECTIONS = 16
@@ -38,11 +39,11 @@ export async function measurePostgres(points: string): Promise<Figure[]> {
   }
   try {
     const store = `${server.url}?schema=lyra`
-    const taken = await ingest(store, points)
+    const { seconds } = await ingest(store, points)
     const copySeconds = await timeCopy(server)
     await psql(server, 'vacuum analyze')
     return [
-      figure('PostgreSQL, intake of 1,000,000 points: time', taken.seconds, 's', {
+      figure('PostgreSQL, intake of 1,000,000 points: time', seconds, 's', {
         limit: { name: 'psql \\copy of the points', value: copySeconds },
         target: { most: 3 },
       }),
@@ -91,39 +92,35 @@ async function measurePages(server: PostgresServer, store: string): Promise<Figu
   const [marketId, first, last] = stdout.trim().split('|') as [string, string, string]
   const [from, to] = [BigInt(first) + (BigInt(last) - BigInt(first)) / 50n, BigInt(last)]
   const path = `/api/v2/funding-periods/data-points/${marketId}`
-  const placeAt = () => from + BigInt(Math.floor(Math.random() * Number(to - from)))
-  const service = await serveStore(store)
+  const anyTime = () => from + BigInt(Math.floor(Math.random() * Number(to - from)))
+  await using service = await serveStore(store)
   const figures: Figure[] = []
-  try {
-    for (const [limit, least] of [
-      [100, 0.5],
-      [1000, 0.9],
-    ] as const) {
-      const hot = () => `${path}?pagination.first=${limit}`
-      const cold = () => {
-        const cursor = encodeCursor(fundingPeriodDataPoints, { marketId }, [placeAt(), 1n, 2n])
-        return `${path}?pagination.first=${limit}&pagination.after=${cursor}`
-      }
-      const select = pointsSelect(marketId, limit, from, to)
-      figures.push(
-        await besideSelect(server, service, {
-          name: `hot pages of ${limit} points`,
-          nextTarget: hot,
-          select,
-          schema: 'before',
-          least: 1,
-        }),
-        await besideSelect(server, service, {
-          name: `cold pages of ${limit} points`,
-          nextTarget: cold,
-          select,
-          schema: 'before',
-          least,
-        }),
-      )
+  for (const [limit, least] of [
+    [100, 0.5],
+    [1000, 0.9],
+  ] as const) {
+    const hot = () => `${path}?pagination.first=${limit}`
+    const cold = () => {
+      const cursor = encodeCursor(fundingPeriodDataPoints, { marketId }, [anyTime(), 1n, 2n])
+      return `${path}?pagination.first=${limit}&pagination.after=${cursor}`
     }
-  } finally {
-    await service.stop()
+    const select = pointsSelect(marketId, limit, from, to)
+    figures.push(
+      await besideSelect(server, service, {
+        name: `hot pages of ${limit} points`,
+        nextTarget: hot,
+        select,
+        schema: 'before',
+        least: 1,
+      }),
+      await besideSelect(server, service, {
+        name: `cold pages of ${limit} points`,
+        nextTarget: cold,
+        select,
+        schema: 'before',
+        least,
+      }),
+    )
   }
   return figures
 }
@@ -134,27 +131,23 @@ async function measureLists(server: PostgresServer): Promise<Figure[]> {
   const store = `${server.url}?schema=lists`
   await run(process.execPath, [MAIN, 'copy', '--from', source, '--to', store, '--log-level', 'warn'])
   await psql(server, 'vacuum analyze')
-  const service = await serveStore(store)
-  try {
-    return [
-      await besideSelect(server, service, {
-        name: 'cold pages of 100 checkpoints',
-        nextTarget: targets.checkpoints(100),
-        select: checkpointsSelect(100, heights.first, heights.last),
-        schema: 'lists',
-        least: 0.5,
-      }),
-      await besideSelect(server, service, {
-        name: 'cold pages of 100 providers',
-        nextTarget: targets.providers(100),
-        select: providersSelect(marketId, 100),
-        schema: 'lists',
-        least: 0.5,
-      }),
-    ]
-  } finally {
-    await service.stop()
-  }
+  await using service = await serveStore(store)
+  return [
+    await besideSelect(server, service, {
+      name: 'cold pages of 100 checkpoints',
+      nextTarget: targets.checkpoints(100),
+      select: checkpointsSelect(100, heights.first, heights.last),
+      schema: 'lists',
+      least: 0.5,
+    }),
+    await besideSelect(server, service, {
+      name: 'cold pages of 100 providers',
+      nextTarget: targets.providers(100),
+      select: providersSelect(marketId, 100),
+      schema: 'lists',
+      least: 0.5,
+    }),
+  ]
 }
 
 /** Cold pages beside a plain server on the same database, by processor time of the server and the database together. */
@@ -170,33 +163,28 @@ async function besidePlainServer(server: PostgresServer): Promise<Figure[]> {
     base,
     processorSeconds: () => processorSeconds() + database.processorSeconds(),
   })
-  const service = await serveStore(store)
-  const plain = await startServer(PLAIN_SERVER, [server.url])
+  await using service = await serveStore(store)
+  await using plain = await startServer(PLAIN_SERVER, [server.url])
   const name = 'a plain server'
   const figures: Figure[] = []
-  try {
-    for (const [first, connections] of [
-      [20, CONNECTIONS],
-      [100, CONNECTIONS],
-      [1000, CONNECTIONS],
-      [100, 1],
-    ] as const) {
-      const [ours, peer] = await loadsInTurns(connections, [
-        { server: withDatabase(service), nextTarget: pageTargets(PLAIN_POINTS).anywhere(first) },
-        { server: withDatabase(plain), nextTarget: plainTargets(PLAIN_POINTS, first) },
-      ])
-      const what = `PostgreSQL, cold pages of ${first} points, connections: ${connections}`
-      figures.push(
-        figure(what, ours!.rate, 'requests/s', { limit: { name, value: peer!.rate } }),
-        figure(`processor time of ${what}`, ours!.micros, 'us', {
-          limit: { name, value: peer!.micros },
-          target: { most: 1.1 },
-        }),
-      )
-    }
-  } finally {
-    await plain.stop()
-    await service.stop()
+  for (const [first, connections] of [
+    [20, CONNECTIONS],
+    [100, CONNECTIONS],
+    [1000, CONNECTIONS],
+    [100, 1],
+  ] as const) {
+    const [ours, peer] = await loadsInTurns(connections, [
+      { server: withDatabase(service), nextTarget: pageTargets(PLAIN_POINTS).anywhere(first) },
+      { server: withDatabase(plain), nextTarget: plainTargets(PLAIN_POINTS, first) },
+    ])
+    const what = `PostgreSQL, cold pages of ${first} points, connections: ${connections}`
+    figures.push(
+      figure(what, ours!.rate, 'requests/s', { limit: { name, value: peer!.rate } }),
+      figure(`processor time of ${what}`, ours!.micros, 'us', {
+        limit: { name, value: peer!.micros },
+        target: { most: 1.1 },
+      }),
+    )
   }
   return figures
 }
@@ -209,32 +197,19 @@ async function besideSelect(
   service: ServerProcess,
   { name, nextTarget, select, schema, least }: Compared,
 ): Promise<Figure> {
-  const [limit, ours] = await inTurns([
+  const [limit, ours] = await inTurns(ROUNDS, [
     () => pgbenchRate(server, select, schema),
     () => rateOf(service, nextTarget),
   ])
-  return figure(`PostgreSQL, ${name}`, ours!, 'requests/s', {
-    limit: { name: "pgbench of 0.1.0's select", value: limit! },
+  return figure(`PostgreSQL, ${name}`, median(ours!), 'requests/s', {
+    limit: { name: "pgbench of 0.1.0's select", value: median(limit!) },
     target: { least },
   })
 }
 
-/** The medians of several measurements over some rounds, after a warm-up round. */
-async function inTurns(measurements: readonly (() => Promise<number>)[]): Promise<number[]> {
-  const values: number[][] = measurements.map(() => [])
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const [index, measure] of measurements.entries()) {
-      const value = await measure()
-      if (round > 0) values[index]!.push(value)
-    }
-  }
-  return values.map(median)
-}
-
 async function rateOf(service: ServerProcess, nextTarget: () => string): Promise<number> {
-  const load = await measureLoad(service.base, { connections: CONNECTIONS, seconds: 3, nextTarget })
-  if (load.failures > 0) throw new Error(`${nextTarget()}: ${load.failures} answers were no 200`)
-  return load.rate
+  const { rate } = await measureLoad(service.base, { connections: CONNECTIONS, seconds: 3, nextTarget })
+  return rate
 }
 
 /** Times a second that pgbench gets the rows of a select. */

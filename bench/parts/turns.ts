@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { type Figure, figure, median } from '../figures.ts'
-import { type LoadResult, measureLoad } from '../load.ts'
+import { inTurns } from '../in-turns.ts'
+import { type LoadResult, measureLoad, WARM_UP_SECONDS } from '../load.ts'
 import { type ServerProcess, serveStore, startServer } from '../processes.ts'
 import { WORK } from '../stores/files.ts'
-import { LARGE_MARKET, largeStore, largeStoreTimes } from '../stores/large-store.ts'
-import { pageTargets, WARM_UP_SECONDS } from './table-of-pages.ts'
+import { largeStore } from '../stores/large-store.ts'
+import { POINTS_PATH, pageTargets, plainTargets } from './page-targets.ts'
 
 const POINTS = 2_000_000
 const ROUNDS = 7
@@ -23,7 +24,7 @@ type Load = { server: Pick<ServerProcess, 'base' | 'processorSeconds'> } & (
   | { measure(options: { connections: number; seconds: number }): Promise<Answered> }
 )
 
-type Answered = Pick<LoadResult, 'requests' | 'rate' | 'failures'>
+type Answered = Pick<LoadResult, 'requests' | 'rate'>
 
 /**
  * Pages from memory beside bare node:http, and pages that one client reads one after another beside a plain server: by
@@ -31,97 +32,74 @@ type Answered = Pick<LoadResult, 'requests' | 'rate' | 'failures'>
  */
 export async function measureTurns(): Promise<Figure[]> {
   const store = await largeStore(POINTS)
-  const service = await serveStore(store)
-  try {
-    return [
-      ...(await hotFigures(service, 1, 16, 1.25)),
-      ...(await hotFigures(service, 100, 16, 1.15)),
-      ...(await hotFigures(service, 1, 1, 1.5)),
-      ...(await sequentialFigures(service, store)),
-    ]
-  } finally {
-    await service.stop()
-  }
+  await using service = await serveStore(store)
+  return [
+    await hotFigure(service, { first: 1, connections: 16, most: 1.25 }),
+    await hotFigure(service, { first: 100, connections: 16, most: 1.15 }),
+    await hotFigure(service, { first: 1, connections: 1, most: 1.5 }),
+    ...(await sequentialFigures(service, store)),
+  ]
 }
 
-async function hotFigures(
+async function hotFigure(
   service: ServerProcess,
-  first: number,
-  connections: number,
-  most: number,
-): Promise<Figure[]> {
-  const target = `/api/v2/funding-periods/data-points/${LARGE_MARKET}?pagination.first=${first}`
-  const bare = await startServer(BARE_SERVER, [service.base + target])
-  try {
-    const [ours, limit] = await loadsInTurns(connections, [
-      { server: service, nextTarget: () => target },
-      { server: bare, nextTarget: () => target },
-    ])
-    const name = `processor time of a hot page, first=${first}, ${connectionsOf(connections)}`
-    const options = { limit: { name: 'bare node:http', value: limit!.micros }, target: { most } }
-    return [figure(name, ours!.micros, 'us', options)]
-  } finally {
-    await bare.stop()
-  }
+  { first, connections, most }: { first: number; connections: number; most: number },
+): Promise<Figure> {
+  const target = `${POINTS_PATH}?pagination.first=${first}`
+  await using bare = await startServer(BARE_SERVER, [service.base + target])
+  const [ours, limit] = await loadsInTurns(connections, [
+    { server: service, nextTarget: () => target },
+    { server: bare, nextTarget: () => target },
+  ])
+  const name = `processor time of a hot page, first=${first}, ${connectionsOf(connections)}`
+  const options = { limit: { name: 'bare node:http', value: limit!.micros }, target: { most } }
+  return figure(name, ours!.micros, 'us', options)
 }
 
 async function sequentialFigures(service: ServerProcess, store: string): Promise<Figure[]> {
-  const plain = await startServer(PLAIN_SERVER, [store, join(WORK, `plain-${POINTS}.db`)])
+  await using plain = await startServer(PLAIN_SERVER, [store, join(WORK, `plain-${POINTS}.db`)])
   const name = 'a plain server'
   const figures: Figure[] = []
-  try {
-    for (const first of [20, 100]) {
-      const [ours, peer] = await loadsInTurns(1, [
-        { server: service, nextTarget: pageTargets(POINTS).anywhere(first) },
-        { server: plain, nextTarget: plainTargets(POINTS, first) },
-      ])
-      const what = `cold pages one after another, first=${first}`
-      figures.push(
-        figure(what, ours!.rate, 'requests/s', { limit: { name, value: peer!.rate }, target: { least: 1 } }),
-        figure(`processor time of ${what}`, ours!.micros, 'us', {
-          limit: { name, value: peer!.micros },
-          target: { most: 1 },
-        }),
-      )
-    }
-  } finally {
-    await plain.stop()
+  for (const first of [20, 100]) {
+    const [ours, peer] = await loadsInTurns(1, [
+      { server: service, nextTarget: pageTargets(POINTS).anywhere(first) },
+      { server: plain, nextTarget: plainTargets(POINTS, first) },
+    ])
+    const what = `cold pages one after another, first=${first}`
+    figures.push(
+      figure(what, ours!.rate, 'requests/s', { limit: { name, value: peer!.rate }, target: { least: 1 } }),
+      figure(`processor time of ${what}`, ours!.micros, 'us', {
+        limit: { name, value: peer!.micros },
+        target: { most: 1 },
+      }),
+    )
   }
   return figures
-}
-
-/** Requests to a plain server for pages from anywhere in a large store. */
-export function plainTargets(points: number, first: number): () => string {
-  const { first: start, last } = largeStoreTimes(points)
-  const seconds = Number(last - start)
-  return () => {
-    const second = start + BigInt(Math.floor((0.02 + 0.98 * Math.random()) * seconds))
-    return `/points/${LARGE_MARKET}?pagination.first=${first}&pagination.after=${second}000000000.0.2`
-  }
 }
 
 const connectionsOf = (count: number) => (count === 1 ? 'one connection' : `${count} connections`)
 
 /** Measures several loads, each the median of some rounds in turns. */
 export async function loadsInTurns(connections: number, loads: readonly Load[]): Promise<Measured[]> {
-  const rounds: Measured[][] = loads.map(() => [])
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const [index, load] of loads.entries()) {
-      const { server } = load
-      const before = server.processorSeconds()
-      const options = { connections, seconds: round === 0 ? WARM_UP_SECONDS : SECONDS }
-      const { requests, rate, failures } =
-        'measure' in load
-          ? await load.measure(options)
-          : await measureLoad(server.base, { ...options, nextTarget: load.nextTarget })
-      if (failures > 0) throw new Error(`${server.base}: ${failures} of ${requests} answers were failures`)
-      const micros = ((server.processorSeconds() - before) * 1e6) / requests
-      // The first round warms up.
-      if (round > 0) rounds[index]!.push({ micros, rate })
-    }
-  }
-  return rounds.map((measured) => ({
-    micros: median(measured.map(({ micros }) => micros)),
-    rate: median(measured.map(({ rate }) => rate)),
+  const results = await inTurns(
+    ROUNDS,
+    loads.map((load) => (isWarmUp) => {
+      const seconds = isWarmUp ? WARM_UP_SECONDS : SECONDS
+      return measured(load, { connections, seconds })
+    }),
+  )
+  return results.map((rounds) => ({
+    micros: median(rounds.map(({ micros }) => micros)),
+    rate: median(rounds.map(({ rate }) => rate)),
   }))
+}
+
+async function measured(load: Load, options: { connections: number; seconds: number }): Promise<Measured> {
+  const { server } = load
+  const before = server.processorSeconds()
+  const { requests, rate } =
+    'measure' in load
+      ? await load.measure(options)
+      : await measureLoad(server.base, { ...options, nextTarget: load.nextTarget })
+  return { micros: ((server.processorSeconds() - before) * 1e6) / requests, rate }
 }

@@ -1,5 +1,6 @@
 import { createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -9,17 +10,28 @@ import { generateRecords } from '#tools/generate/generate'
 import type { GenerateOptions } from '#tools/generate/options'
 import { ROOT } from '../processes.ts'
 
-/** Where generated files and stores lie; made once, kept between runs. */
+/** Where generated files and stores lie, which later runs use again. */
 export const WORK = join(ROOT, 'tmp/bench')
 
-/** Path of a store that is kept between runs; one of an older schema is made anew. */
-export function keptStore(name: string): string {
+/** Path of a store that later runs use again; one of an older schema has another path. */
+export function reusedStore(name: string): string {
   return join(WORK, `${name}-schema${newestVersion(SQLITE_SCHEMA)}.db`)
 }
 
 /** Removes a SQLite store with its side files. */
 export function removeStore(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+}
+
+/** The markets of a SQLite store that any row names. */
+export function marketsOf(store: string): string[] {
+  const database = new DatabaseSync(store, { readOnly: true })
+  try {
+    const rows = database.prepare('select market_id from markets order by market').all()
+    return rows.map((row) => String(row.market_id))
+  } finally {
+    database.close()
+  }
 }
 
 /** As the recordings have it (smoke's bytes are those of level 6): the level decides what inflating costs. */
@@ -57,12 +69,12 @@ export async function generatedFile(options: GenerateOptions): Promise<string> {
     .join('-')
   const path = join(WORK, `${name}.evts.gz`)
   if (existsSync(path)) return path
-  const unfinished = `${path}.part`
+  const part = `${path}.part`
   await pipeline(
     Readable.from(generateRecords(options)),
     createGzip({ level: GZIP_LEVEL }),
-    createWriteStream(unfinished),
+    createWriteStream(part),
   )
-  renameSync(unfinished, path)
+  renameSync(part, path)
   return path
 }

@@ -1,13 +1,12 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, renameSync } from 'node:fs'
 import { projectBlock } from '#core/blocks/project-block'
 import { createBatch } from '#core/model/batch'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { encodeCursor } from '#core/resources/cursor'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { findStore } from '#core/store/open-store'
-import { ingest, ROOT, runForJson } from '../processes.ts'
-import { generatedFile, keptStore, removeStore } from './files.ts'
+import { ingest } from '../processes.ts'
+import { generatedFile, marketsOf, removeStore, reusedStore } from './files.ts'
 
 const CHAIN = 'lyra-bench'
 const CHECKPOINTS = 500_000
@@ -30,21 +29,18 @@ export type LargeLists = {
   targets: ListTargets
 }
 
-/** A SQLite store of many checkpoints, and one market with many liquidity providers. Made once, kept between runs. */
+/** A SQLite store of many checkpoints, and one market with many liquidity providers. Later runs use it again. */
 export async function largeLists(): Promise<LargeLists> {
-  const store = keptStore(`lists-${CHECKPOINTS}-${PROVIDERS}`)
+  const store = reusedStore(`lists-${CHECKPOINTS}-${PROVIDERS}`)
   if (!existsSync(store)) await makeLists(store)
-  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/stores/list-markets.ts'), [
-    store,
-  ])
-  const marketId = markets[0]!
+  const marketId = marketsOf(store)[0]!
   const heights = { first: BLOCKS + 1, last: BLOCKS + CHECKPOINTS }
   return { store, marketId, heights, targets: listTargets(marketId) }
 }
 
 async function makeLists(store: string): Promise<void> {
-  const unfinished = `${store}.part`
-  removeStore(unfinished)
+  const part = `${store}.part`
+  removeStore(part)
   const file = await generatedFile({
     blocks: BLOCKS,
     markets: 1,
@@ -53,8 +49,8 @@ async function makeLists(store: string): Promise<void> {
     events: 0,
     chain: CHAIN,
   })
-  await ingest(unfinished, file)
-  const writer = await (await findStore(unfinished)).openWriter()
+  await ingest(part, file)
+  const writer = await (await findStore(part)).openWriter()
   try {
     const coverage = await writer.coverage()
     for (let from = BLOCKS + 1; from <= BLOCKS + CHECKPOINTS; from += CHUNK) {
@@ -74,8 +70,8 @@ async function makeLists(store: string): Promise<void> {
   } finally {
     await writer.close()
   }
-  renameSync(unfinished, store)
-  for (const suffix of ['-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
+  renameSync(part, store)
+  removeStore(part)
 }
 
 /** The generator's time, and a second a block from there. */

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { projectBlock } from '#core/blocks/project-block'
 import type { MarketEvent } from '#core/events/event'
 import { type Batch, createBatch } from '#core/model/batch'
 import { findStore } from '#core/store/open-store'
-import { keptStore, WORK } from './files.ts'
+import { removeStore, reusedStore, WORK } from './files.ts'
 
 const SECOND = 1_000_000_000n
 const START = 1_700_000_000n
@@ -26,17 +26,17 @@ export function largeStoreTimes(points: number): { first: bigint; last: bigint }
 
 /**
  * A SQLite store with many points of one market, as real ones have them: a mark price each second, an oracle price
- * every five minutes, funding periods of 1,000 points. Made once, kept between runs.
+ * every five minutes, funding periods of 1,000 points. Later runs use it again.
  *
  * @param digits digits of prices and TWAPs
  */
 export async function largeStore(points: number, digits = 11): Promise<string> {
   mkdirSync(WORK, { recursive: true })
-  const path = keptStore(`large-${points}-${digits}`)
+  const path = reusedStore(`large-${points}-${digits}`)
   if (existsSync(path)) return path
-  const unfinished = `${path}.part`
-  for (const suffix of ['', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
-  const writer = await (await findStore(unfinished)).openWriter()
+  const part = `${path}.part`
+  removeStore(part)
+  const writer = await (await findStore(part)).openWriter()
   try {
     for (let from = 0; from < points; from += CHUNK) {
       const count = Math.min(CHUNK, points - from)
@@ -60,7 +60,7 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
   } finally {
     await writer.close()
   }
-  renameSync(unfinished, path)
+  renameSync(part, path)
   return path
 }
 
