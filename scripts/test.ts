@@ -18,7 +18,7 @@ import { ensureWebBuilt } from './build-web.ts'
 import { describeSkipped } from './skipped-tests.ts'
 
 /** Test files at a time, on two processors: many wait for clocks, kills and browsers. */
-const LANES = 6
+const FILES_AT_A_TIME = 6
 
 /** With a larger young generation, collecting garbage takes a twentieth less of the processors. */
 const EXEC_ARGV = ['--max-semi-space-size=64']
@@ -86,7 +86,7 @@ try {
   const results = run({
     files,
     cwd: root,
-    concurrency: LANES,
+    concurrency: FILES_AT_A_TIME,
     env,
     execArgv: EXEC_ARGV,
     ...(only !== undefined && { testNamePatterns: new RegExp(only) }),

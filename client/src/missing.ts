@@ -27,9 +27,9 @@ export function missingIn(
   to: Time | null,
 ): Missing {
   const { gaps, imported } = coverage.blocks
-  const lacking = imported.filter(({ lacks = [] }) => lacks.includes(resource))
+  const withoutResource = imported.filter(({ lacks = [] }) => lacks.includes(resource))
   // Imported blocks have no times, nor have the gaps of services before 0.3.
-  const missing = [...gaps, ...lacking]
+  const missing = [...gaps, ...withoutResource]
     .map((range: Pick<MissingBlocks, 'from' | 'to'> & Partial<MissingBlocks>): MissingBlocks => {
       const { from, to, start = null, end = null } = range
       return { from, to, start, end }

@@ -11,7 +11,7 @@ import { getPage, nodesOf, type PageAnswer } from '../fixtures/requests/http.ts'
 import { scaled } from '../fixtures/sampling.ts'
 import { freePort, serveWith } from '../fixtures/services/port.ts'
 import { ended, runWell, startProgram } from '../fixtures/services/program.ts'
-import { lacksPython, startPython } from '../fixtures/services/python.ts'
+import { skipsWithoutPython, startPython } from '../fixtures/services/python.ts'
 import { serveBoth, serveFile, serveRecording, storeOf } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, MARKET, MONTH, POINTS, PROVIDERS, SAMPLE, skip } from '../fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
@@ -97,7 +97,7 @@ const servedBy = (base: string, program: string) => program.replaceAll('http://1
 const { blocks: RECIPE_BLOCKS } = documentedPages().find(({ path }) => path === 'docs/recipes.md')!
 
 test('the recipe of docs/recipes.md for gRPC runs as printed', async (t) => {
-  if (lacksPython(t, 'grpc_reflection')) return
+  if (skipsWithoutPython(t, 'grpc_reflection')) return
   const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
   const recipe = RECIPE_BLOCKS.find(({ text }) => text.includes('import grpc'))!.text
   const { stdout } = await ended(startPython(t, recipe.replaceAll('127.0.0.1:3007', grpc)))
@@ -231,7 +231,7 @@ func main() {
 })
 
 test('the recipe of docs/recipes.md for a chart draws one, after the Python blocks before it', async (t) => {
-  if (lacksPython(t, 'httpx', 'matplotlib')) return
+  if (skipsWithoutPython(t, 'httpx', 'matplotlib')) return
   const base = await serveFile(STORE_KINDS[0]!, MONTH)
   const chart = RECIPE_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
   const program = RECIPE_BLOCKS.slice(0, chart + 1)
@@ -245,7 +245,7 @@ test('the recipe of docs/recipes.md for a chart draws one, after the Python bloc
 })
 
 test('the recipe of docs/export.md for pandas calculates with decimals, as floats and exactly', async (t) => {
-  if (lacksPython(t, 'pandas', 'pyarrow', 'matplotlib')) return
+  if (skipsWithoutPython(t, 'pandas', 'pyarrow', 'matplotlib')) return
   const folder = temporaryFolder(t)
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const out = join(folder, 'periods.parquet')

@@ -11,7 +11,7 @@ import { HOSTILE, serveHostile } from '../fixtures/faults/hostile-server.ts'
 import { getPage } from '../fixtures/requests/http.ts'
 import { freePort, serveWith } from '../fixtures/services/port.ts'
 import { ended, startProgram } from '../fixtures/services/program.ts'
-import { CLIENT_PATH, lacksPython, PYTHON, startPython } from '../fixtures/services/python.ts'
+import { CLIENT_PATH, PYTHON, skipsWithoutPython, startPython } from '../fixtures/services/python.ts'
 import { serveFile } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, MONTH } from '../fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
@@ -37,7 +37,7 @@ async function linesOf(t: TestContext, program: string): Promise<string[]> {
 describe('the Python client', () => {
   for (const kind of STORE_KINDS) {
     test(`reads lists, pages, exports and streams of every resource as REST answers them (${kind.name})`, async (t) => {
-      if (lacksPython(t, 'httpx')) return
+      if (skipsWithoutPython(t, 'httpx')) return
       const base = await serveFile(kind, MONTH)
       const counts = (await run(t, 'compare_lists.py', base, SAMPLE_MARKET, PROVIDER)) as Record<
         string,
@@ -48,7 +48,7 @@ describe('the Python client', () => {
     })
 
     test(`gives exports as files and frames, whose amounts and times are exact (${kind.name})`, async (t) => {
-      if (lacksPython(t, 'httpx', 'pandas', 'pyarrow', 'polars')) return
+      if (skipsWithoutPython(t, 'httpx', 'pandas', 'pyarrow', 'polars')) return
       const { expected, pandas, polars, types, height } = (await run(
         t,
         'read_frames.py',
@@ -66,7 +66,7 @@ describe('the Python client', () => {
   }
 
   test("reports errors with the service's reason, and wrong arguments before any request", async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const base = await serveFile(STORE_KINDS[0]!, MONTH)
     const lines = await linesOf(
       t,
@@ -117,7 +117,7 @@ for call in [
   })
 
   test('converts times and amounts exactly', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const lines = await linesOf(
       t,
       `from datetime import UTC, datetime, timedelta, timezone
@@ -148,7 +148,7 @@ for resource, start, end in [("epochs", None, None), ("epochs", "60", None), ("a
   })
 
   test('retries what may pass, and waits as long as is asked for, or longest_wait', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const answers: [status: number, headers?: Record<string, string>][] = [
       [503, { 'Retry-After': '7' }],
       [429, { 'Retry-After': '99999' }],
@@ -192,7 +192,7 @@ for longest in [{}, {"longest_wait": 10}, {"longest_wait": 0.01}]:
   })
 
   test('reads an answer of several gzip members whole', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const base = await serveWith(t, (_, response) => {
       response.writeHead(200, { 'Content-Encoding': 'gzip' })
       for (const row of ['a', 'b']) response.write(gzipSync(`{"hash":"${row}","cursor":"${row}"}\n`))
@@ -204,7 +204,7 @@ print([cursor for _, cursor in Client("${base}").export_rows("checkpoints")])`
   })
 
   test('has a connection for each stream, however many there are', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const base = await serveWith(t, (request, response) => {
       if (!request.url!.includes('stream')) return response.end('{"status":"ok"}')
       response.writeHead(200, { 'Content-Type': 'text/event-stream' })
@@ -218,7 +218,7 @@ print(sum(int(next(stream)["atBlock"]) for stream in streams), lyra.health())`
   })
 
   test('resumes a stream after the last whole event, waits as it is asked to, and takes rows by their name', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"row":${id}}\n\n`
     const position = (id: number) => `id: ${id}\nevent: position\ndata: []\n\n`
     const answers = [
@@ -268,7 +268,7 @@ print(next(stream, None) if stream.close() is None else None)
   })
 
   test('leaves a connection of a stream on which nothing arrives for too long', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     let asked = 0
     const base = await serveWith(t, (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' })
@@ -283,7 +283,7 @@ with Client("${base}", longest_wait=0.1).follow("checkpoints") as stream:
   })
 
   test('continues a stream in another process, and ends one that another thread closes', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const base = await serveFile(STORE_KINDS[0]!, MONTH)
     const follow = (after: string) =>
       linesOf(
@@ -328,7 +328,7 @@ const ONLY_PYTHON = {
 }
 
 test('the Python client ends with a clear error, and little memory, whatever a server sends', async (t) => {
-  if (lacksPython(t, 'httpx')) return
+  if (skipsWithoutPython(t, 'httpx')) return
   const base = await serveHostile(t, ONLY_PYTHON)
   const hostile = { ...HOSTILE, ...ONLY_PYTHON }
   const { errors, memory } = (await run(t, 'meet_hostile.py', base, ...Object.keys(hostile))) as {
@@ -373,7 +373,7 @@ lyra.series("a", sauce="b")
 
 for (const version of VERSIONS) {
   test(`the Python package and its examples are typed for Python ${version}, and refuse wrong calls`, async (t) => {
-    if (lacksPython(t, 'httpx', 'mypy')) return
+    if (skipsWithoutPython(t, 'httpx', 'mypy')) return
     assert.equal(VERSIONS.length, 2)
     const folder = temporaryFolder(t)
     for (const [name, program] of Object.entries({ 'typed.py': TYPED, 'mistakes.py': MISTAKES }))
@@ -412,7 +412,7 @@ describe('the Python package', () => {
   })
 
   test('is built as a wheel with types and licence', async (t) => {
-    if (lacksPython(t, 'hatchling')) return
+    if (skipsWithoutPython(t, 'hatchling')) return
     const folder = temporaryFolder(t)
     const options = [
       '--no-deps',
@@ -433,7 +433,7 @@ describe('the Python package', () => {
   })
 
   test('has examples that run: one resumes where it ended', async (t) => {
-    if (lacksPython(t, 'httpx')) return
+    if (skipsWithoutPython(t, 'httpx')) return
     const base = await serveFile(STORE_KINDS[0]!, MONTH)
     const example = async (name: string, ...args: string[]) =>
       (await ended(startProgram(t, PYTHON, [join(PACKAGE, 'examples', name), ...args], { env: ENV }))).stdout
@@ -450,7 +450,7 @@ describe('the Python package', () => {
   })
 
   test('shows frames in its README that the program gives', async (t) => {
-    if (lacksPython(t, 'httpx', 'pandas', 'pyarrow', 'polars')) return
+    if (skipsWithoutPython(t, 'httpx', 'pandas', 'pyarrow', 'polars')) return
     const base = await serveFile(STORE_KINDS[0]!, MONTH)
     const { blocks } = documentedPages().find(({ path }) => path === 'python/README.md')!
     const [first] = blocks.filter(({ language }) => language === 'python')

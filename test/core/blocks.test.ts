@@ -268,7 +268,7 @@ describeOn(ANY_STORE_KIND, 'events of any values', (kind) => {
   })
 
   /** Events with the most extreme values that can be stored. */
-  const kept: [what: string, event: Content, table: string][] = [
+  const extremes: [what: string, event: Content, table: string][] = [
     ['a point with source 0', dataPoint({ source: 0 }), 'funding_period_data_points'],
     ['a point with seq 2^63 - 1', dataPoint({ seq: BEYOND - 1n }), 'funding_period_data_points'],
     ['a point before 1970', dataPoint({ timestamp: -(2n ** 63n) }), 'funding_period_data_points'],
@@ -302,10 +302,10 @@ describeOn(ANY_STORE_KIND, 'events of any values', (kind) => {
   ]
   test('are stored with the most extreme values that can be', async (t) => {
     const store = kind.create(t)
-    const file = fileOf(...kept.map(([, event], index) => block(2 + index, event)))
+    const file = fileOf(...extremes.map(([, event], index) => block(2 + index, event)))
     assert.deepEqual((await tryIngest(store, file, { strict: true })).failure, null)
     const dump = await dumpStore(store)
-    for (const [table, all] of Object.entries(Object.groupBy(kept, ([, , table]) => table)))
+    for (const [table, all] of Object.entries(Object.groupBy(extremes, ([, , table]) => table)))
       assert.equal(dump[table]!.length, all!.length, all!.map(([what]) => what).join(', '))
   })
 

@@ -116,12 +116,12 @@ describe('events outside blocks, as a core sends them after its restart at a sna
 
   test('are not forwarded from the files that an earlier version has kept', async (t) => {
     const folder = temporaryFolder(t)
-    const kept = join(folder, 'buffer', 'forward')
-    mkdirSync(kept, { recursive: true })
-    writeFileSync(bufferPath(kept, 1), frame(RESTART[0]!))
+    const oldFolder = join(folder, 'buffer', 'forward')
+    mkdirSync(oldFolder, { recursive: true })
+    writeFileSync(bufferPath(oldFolder, 1), frame(RESTART[0]!))
     // The file that was written to is in both folders.
-    writeFileSync(bufferPath(kept, 2), frame(RESTART[1]!.slice(0, 700)))
-    linkSync(bufferPath(kept, 2), bufferPath(join(folder, 'buffer'), 2))
+    writeFileSync(bufferPath(oldFolder, 2), frame(RESTART[1]!.slice(0, 700)))
+    linkSync(bufferPath(oldFolder, 2), bufferPath(join(folder, 'buffer'), 2))
     const receiver = await startReceiver(t)
     const buffer = join(folder, 'buffer')
     const sender = await startIngestion(t, { folder, buffer, port: receiver.port })

@@ -76,7 +76,7 @@ describeOn(ANY_STORE_KIND, 'ids within a block', (kind) => {
     }
   })
 
-  const holes: [what: string, bytes: Buffer, missing: string][] = [
+  const incomplete: [what: string, bytes: Buffer, missing: string][] = [
     [
       'one id more than the orders',
       withIds([begin, cancelledOrders(3), checkpoint(), end], [1, 2, 6, 7]),
@@ -91,7 +91,7 @@ describeOn(ANY_STORE_KIND, 'ids within a block', (kind) => {
     ['before the orders', withIds([begin, cancelledOrders(3), end], [1, 3, 6]), 'event 2'],
   ]
   test('that are missing stop the ingestion, which says what is needed', async (t) => {
-    for (const [what, bytes, missing] of holes) {
+    for (const [what, bytes, missing] of incomplete) {
       const { failure } = await tryIngest(kind.create(t), bytes)
       assert.ok(failure instanceof GapError, what)
       assert.ok(failure.message.includes(`${missing} of block 2 missing`), failure.message)

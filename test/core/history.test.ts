@@ -249,7 +249,7 @@ test('a second writer of a SQLite store that cannot be locked commits nothing', 
 })
 
 /** Incomplete streams, and the reported gap. */
-const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [
+const incomplete: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [
   ['a block', [marked(2), marked(4)], /expected block 3, found block 4: block 3 missing/, '2'],
   ['several blocks', [marked(2), marked(9)], /blocks 3 to 8 missing/, '2'],
   [
@@ -285,7 +285,7 @@ const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: s
 ]
 for (const kind of ANY_STORE_KIND) {
   test(`incomplete input ends before the block that reveals a gap (${kind.name})`, async (t) => {
-    for (const [what, stream, missing, committed] of lacking) {
+    for (const [what, stream, missing, committed] of incomplete) {
       const { report, failure } = await tryIngest(kind.create(t), fileOf(...stream))
       assert.ok(failure instanceof GapError, what)
       assert.match(failure.message, /some\.evts, record \d+, offset \d+: /)

@@ -26,7 +26,7 @@ import { runSql } from '../fixtures/imports/reference-database.ts'
 import { send } from '../fixtures/requests/http.ts'
 import { startLive } from '../fixtures/services/live.ts'
 import { MAIN, runWell, startProgram } from '../fixtures/services/program.ts'
-import { CLIENT_PATH, lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { CLIENT_PATH, PYTHON, skipsWithoutPython } from '../fixtures/services/python.ts'
 import { storeOf, storeOfBytes } from '../fixtures/services/service.ts'
 import { MONTH, referencePath, skip } from '../fixtures/shared.ts'
 import { postgresProgram } from '../fixtures/stores/postgres-server.ts'
@@ -149,7 +149,7 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
             )
           }
           if (language === 'sh' && CURL === '') return skip(t, 'curl is not installed')
-          if (language === 'python' && lacksPython(t, 'httpx')) return
+          if (language === 'python' && skipsWithoutPython(t, 'httpx')) return
           await runBlocks(t, plain, { sample, database: null })
         })
       }

@@ -6,7 +6,7 @@ import { assertSays } from '../fixtures/assert-says.ts'
 import { ROOT } from '../fixtures/documentation.ts'
 import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
 import { ended, runWell, startProgram } from '../fixtures/services/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { PYTHON, skipsWithoutPython } from '../fixtures/services/python.ts'
 import { storeOf } from '../fixtures/services/service.ts'
 import { MONTH, SAMPLE } from '../fixtures/shared.ts'
 import { STORE_KINDS, sqlite, temporaryFolder } from '../fixtures/stores/stores.ts'
@@ -17,7 +17,7 @@ const RUN_NOTEBOOK = join(import.meta.dirname, '../clients/run_notebook.py')
 type Output = { output_type: string; text?: string[]; data?: { 'image/png'?: string } }
 type Cell = { cell_type: string; outputs: Output[] }
 
-const lacksPackages = (t: TestContext) => lacksPython(t, 'duckdb', 'matplotlib')
+const skipsWithoutPackages = (t: TestContext) => skipsWithoutPython(t, 'duckdb', 'matplotlib')
 
 /** Runs the notebook on an export of a store, as in a checkout after the tutorial. */
 async function runNotebook(t: TestContext, store: string) {
@@ -29,7 +29,7 @@ async function runNotebook(t: TestContext, store: string) {
 }
 
 test('The notebook, run on an export of the sample, shows its stored tables and charts', async (t) => {
-  if (lacksPackages(t)) return
+  if (skipsWithoutPackages(t)) return
   const { stdout } = await ended(await runNotebook(t, await storeOf(t, sqlite, MONTH)))
 
   const { cells } = JSON.parse(readFileSync(NOTEBOOK, 'utf8')) as { cells: Cell[] }
@@ -51,7 +51,7 @@ test('The notebook, run on an export of the sample, shows its stored tables and 
 })
 
 test('The notebook says if an export has nothing to chart', async (t) => {
-  if (lacksPackages(t)) return
+  if (skipsWithoutPackages(t)) return
   const shownOf = async (blocks: number) => {
     const store = await storeOfGenerated(t, STORE_KINDS[0]!, { blocks, events: 0 })
     const { stdout } = await ended(await runNotebook(t, store))

@@ -29,7 +29,9 @@ const isWord = (name: string) =>
 /** Public names: of the answer of /coverage and the column that it is read from, and of the report of `lyra ingest`. */
 const PUBLIC = ['lacks', 'unfinishedBlocks']
 
-const FILES = globSync(['src/**/*.ts', 'web/{src,reference}/**/*.{ts,tsx}'], { cwd: ROOT })
+const FILES = globSync(['{src,bench,scripts,test,client/src}/**/*.ts', 'web/{src,reference}/**/*.{ts,tsx}'], {
+  cwd: ROOT,
+})
 
 test('Words that have meant several things are in no declared name', () => {
   const found = FILES.flatMap((file) =>
@@ -40,7 +42,7 @@ test('Words that have meant several things are in no declared name', () => {
   assert.deepEqual(found, [])
 })
 
-/** `Name` (file.ts) in a comment: what is named, and the file that is said to declare it. */
+/** In a comment, a name in backquotes and then, in brackets, the file that is said to declare it. */
 const PLACED = /`(\w+)` \(([\w./-]+\.ts)\)/g
 
 test('Comments that say in which file something is, are right', () => {

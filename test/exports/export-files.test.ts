@@ -12,7 +12,7 @@ import { assertSays } from '../fixtures/assert-says.ts'
 import { type Answer, send } from '../fixtures/requests/http.ts'
 import { openSocket, requestText } from '../fixtures/requests/raw-http.ts'
 import { longReadsWith } from '../fixtures/services/long-reads.ts'
-import { keptLog, serve } from '../fixtures/services/service.ts'
+import { capturedLog, serve } from '../fixtures/services/service.ts'
 import { createLiveStore, type LiveStore, pointAt } from '../fixtures/stores/live-store.ts'
 import {
   describeOn,
@@ -40,7 +40,7 @@ async function commitPoints(live: LiveStore, height: number, count: number): Pro
 async function servePoints(t: TestContext, kind: StoreKind, limits: Partial<Limits> = {}, count = ALL_ROWS) {
   const { store, live } = await createLiveStore(t, kind)
   await commitPoints(live, 1, count)
-  const { lines, logger } = keptLog('info')
+  const { lines, logger } = capturedLog('info')
   return { base: await serve(t, store, { inThreads: true, limits, logger }), live, lines }
 }
 

@@ -22,7 +22,7 @@ import { idOf } from '../fixtures/events/event-stream.ts'
 import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
 import { send } from '../fixtures/requests/http.ts'
 import { assertFails, runWell, startLyra } from '../fixtures/services/program.ts'
-import { hasPython, lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { hasPython, PYTHON, skipsWithoutPython } from '../fixtures/services/python.ts'
 import { pruneBefore, serve, storeOf } from '../fixtures/services/service.ts'
 import { NAMED_SAMPLE } from '../fixtures/shared.ts'
 import { createLiveStore, openLiveStore, timeOf } from '../fixtures/stores/live-store.ts'
@@ -101,7 +101,7 @@ function holderOf(lock: string): string {
 
 describeOn(STORE_KINDS, 'an export into a folder', (kind) => {
   test('contains every row of every resource, by market, in DuckDB too', async (t) => {
-    if (lacksPython(t, 'duckdb')) return
+    if (skipsWithoutPython(t, 'duckdb')) return
     const store = await storeOfGenerated(t, kind, { blocks: 700, events: 0 })
     const folder = join(temporaryFolder(t), 'all')
     await runWell(t, `export all --store ${store} --out ${folder}`)
@@ -133,7 +133,7 @@ describeOn(STORE_KINDS, 'an export into a folder', (kind) => {
   })
 
   test('is read whole or file by file by every library, which sees the market once', async (t) => {
-    if (lacksPython(t, 'duckdb', 'pandas', 'polars', 'pyarrow')) return
+    if (skipsWithoutPython(t, 'duckdb', 'pandas', 'polars', 'pyarrow')) return
     const { store, live, folder } = await filled(t, kind, [100])
     await live.commit(101, pointsOf(101, 500, B))
     await exportTo(store, folder)

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
 import { ndjsonRows, send } from '../fixtures/requests/http.ts'
 import { ended, startProgram } from '../fixtures/services/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { PYTHON, skipsWithoutPython } from '../fixtures/services/python.ts'
 import { serve } from '../fixtures/services/service.ts'
 import { skip } from '../fixtures/shared.ts'
 import { createLiveStore, type LiveStore, pointAt } from '../fixtures/stores/live-store.ts'
@@ -61,7 +61,7 @@ async function jsonOf<Result>(t: TestContext, program: string, args: string[]): 
 
 for (const kind of ANY_STORE_KIND) {
   test(`Exports are read by their address with polars, pandas and pyarrow (${kind.name})`, async (t) => {
-    if (lacksPython(t, 'polars', 'pandas', 'pyarrow')) return
+    if (skipsWithoutPython(t, 'polars', 'pandas', 'pyarrow')) return
     const base = await serve(t, await storeOfGenerated(t, kind, { blocks: 2_000, events: 0 }), {
       inThreads: true,
     })
@@ -130,7 +130,7 @@ for (const kind of ANY_STORE_KIND) {
   })
 
   test(`A file is read range by range while blocks arrive (${kind.name})`, async (t) => {
-    if (lacksPython(t, 'polars')) return
+    if (skipsWithoutPython(t, 'polars')) return
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(
       1,

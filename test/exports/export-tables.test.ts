@@ -13,7 +13,7 @@ import { parquetOf } from '#service/formats/parquet'
 import { TEXT_FORMATS, type TextFormatName } from '#service/formats/text-formats'
 import { RESOURCE_ROWS } from '../fixtures/resources/resource-rows.ts'
 import { ended, startProgram } from '../fixtures/services/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { PYTHON, skipsWithoutPython } from '../fixtures/services/python.ts'
 import { fileWith } from '../fixtures/stores/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, '../clients/read_parquet.py')
@@ -83,7 +83,7 @@ describe('the table of a resource', () => {
 
     for (const asText of [false, true]) {
       test(`${resource.name}: is Parquet with exact types and nulls${asText ? ', numbers as text' : ''}`, async (t) => {
-        if (lacksPython(t, 'duckdb')) return
+        if (skipsWithoutPython(t, 'duckdb')) return
         const { types, rows: found } = await readParquet(
           t,
           parquetOf(
@@ -125,7 +125,7 @@ describe('the table of a resource', () => {
   }
 
   test('has numbers of providers as decimals, amounts in whole smallest units', async (t) => {
-    if (lacksPython(t, 'duckdb')) return
+    if (skipsWithoutPython(t, 'duckdb')) return
     const { resource, rows } = RESOURCE_ROWS.find(({ resource }) => resource === liquidityProviders)!
     const [market, party, feeShare, sla] = rows[0]!
     const valuations = [

@@ -19,7 +19,7 @@ import { assertMalformed } from '../fixtures/requests/refusals.ts'
 import { scaled } from '../fixtures/sampling.ts'
 import { longReadsWith } from '../fixtures/services/long-reads.ts'
 import { assertFails, MAIN, runWell, startProgram } from '../fixtures/services/program.ts'
-import { keptLog, NO_FILES, serve, serveFile, storeOf } from '../fixtures/services/service.ts'
+import { capturedLog, NO_FILES, serve, serveFile, storeOf } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, MARKET, POINTS, SAMPLE } from '../fixtures/shared.ts'
 import { createLiveStore, openLiveStore, pointAt } from '../fixtures/stores/live-store.ts'
 import {
@@ -230,7 +230,7 @@ describe('an export', () => {
 
   test('is cut off after 15 minutes', async (t) => {
     const store = await storeOfPoints(t, kind, 60_000)
-    const { lines, logger } = keptLog('info')
+    const { lines, logger } = capturedLog('info')
     const base = await serve(t, store, { logger, limits: NO_FILES })
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`

@@ -10,8 +10,8 @@ import { createLyraClient } from '../../client/src/index.ts'
 import { storeOfGenerated } from '../fixtures/events/large-stream.ts'
 import { send } from '../fixtures/requests/http.ts'
 import { runWell } from '../fixtures/services/program.ts'
-import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
-import { keptLog, NO_FILES, serve } from '../fixtures/services/service.ts'
+import { PYTHON, skipsWithoutPython } from '../fixtures/services/python.ts'
+import { capturedLog, NO_FILES, serve } from '../fixtures/services/service.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -64,7 +64,7 @@ describeOn(STORE_KINDS, 'Parquet over HTTP', (kind) => {
   })
 
   test('has many row groups, and every row in them once, in order', async (t) => {
-    if (lacksPython(t, 'duckdb')) return
+    if (skipsWithoutPython(t, 'duckdb')) return
     const { store, live } = await createLiveStore(t, kind)
     for (let block = 0; block < 5; block++)
       await live.commit(
@@ -105,7 +105,7 @@ for row in duckdb.execute('select epoch_ns("timestamp"), price from read_parquet
         start: timeOf(seq),
         end: timeOf(seq + 1),
       })
-    const { logger, lines } = keptLog('info')
+    const { logger, lines } = capturedLog('info')
     const options = { inThreads: true, logger, limits: NO_FILES }
     const { live, base } = await serveLive(t, kind, [period(1, '0.5')], options)
     const target = '/api/v2/export/funding-periods?format=parquet'

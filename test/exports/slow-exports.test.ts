@@ -8,7 +8,7 @@ import { assertSays } from '../fixtures/assert-says.ts'
 import { ndjsonRows, send } from '../fixtures/requests/http.ts'
 import { openSocket, requestText } from '../fixtures/requests/raw-http.ts'
 import { LONG } from '../fixtures/sampling.ts'
-import { keptLog, NO_FILES, serve } from '../fixtures/services/service.ts'
+import { capturedLog, NO_FILES, serve } from '../fixtures/services/service.ts'
 import { CHECKPOINTS } from '../fixtures/shared.ts'
 import { createLiveStore, pointAt } from '../fixtures/stores/live-store.ts'
 import { describeOn, STORE_KINDS, type StoreKind } from '../fixtures/stores/stores.ts'
@@ -183,7 +183,7 @@ async function serveToSlowReaders(t: TestContext, kind: StoreKind) {
       height,
       Array.from({ length: 4_000 }, (_, late) => pointAt(height, { late })),
     )
-  const { lines, logger } = keptLog('info')
+  const { lines, logger } = capturedLog('info')
   t.mock.timers.enable({ apis: ['setInterval'] })
   const base = await serve(t, store, {
     inThreads: true,

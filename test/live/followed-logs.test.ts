@@ -11,7 +11,7 @@ import { fileOf, markedBlocks } from '../fixtures/events/event-stream.ts'
 import { follow } from '../fixtures/logs/follow-logs.ts'
 import { writeBlocks, writeMade, writeReceiver } from '../fixtures/logs/written-log.ts'
 import { startReceiver, type TestReceiver } from '../fixtures/services/receiver.ts'
-import { ingest, keptLog } from '../fixtures/services/service.ts'
+import { capturedLog, ingest } from '../fixtures/services/service.ts'
 import { temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -91,7 +91,7 @@ async function forward(
 ): Promise<{ target: TestReceiver; state: () => ForwardState; said: () => string }> {
   const target = await startReceiver(t)
   const abort = new AbortController()
-  const { logger, lines } = keptLog('info')
+  const { logger, lines } = capturedLog('info')
   const states: ForwardState[] = []
   const task = { host: '127.0.0.1', port: target.port, logs, repeatBytes: 1024 ** 2, logLevel: 'silent' }
   const running = new Forwarder(task, logger, (state) => states.push(state)).run(abort.signal)

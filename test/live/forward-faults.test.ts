@@ -4,12 +4,12 @@ import { ConnectionError } from '#service/live/forward/dial-pair'
 import { ForwardFaults } from '#service/live/forward/forward-faults'
 import { MissingBlockError } from '#service/live/forward/forward-progress'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { keptLog } from '../fixtures/services/service.ts'
+import { capturedLog } from '../fixtures/services/service.ts'
 
 const log = (name: string, fault: string | null = null) => ({ name, fault })
 
 test('that no log can be read is a fault until one can be, and is logged once', () => {
-  const { logger, lines } = keptLog('info')
+  const { logger, lines } = capturedLog('info')
   const faults = new ForwardFaults(logger, '127.0.0.1:1')
   faults.nameUnreadable([log('a'), log('b', 'EACCES')])
   assert.equal(faults.failure, null)
@@ -27,7 +27,7 @@ test('that no log can be read is a fault until one can be, and is logged once', 
 })
 
 test('a block that is missing in the logs is no fault of the receiver', () => {
-  const { logger } = keptLog('info')
+  const { logger } = capturedLog('info')
   const faults = new ForwardFaults(logger, '127.0.0.1:1')
   faults.disconnected(new ConnectionError('the receiver has closed it'))
   assertSays(faults.failure!, 'the receiver is unreachable')

@@ -328,9 +328,9 @@ describe('a receiver of forwarded events', () => {
     const folder = temporaryFolder(t)
     const buffer = join(folder, 'buffer')
     mkdirSync(buffer)
-    const kept = blocks.slice(0, 400)
-    for (const [index, events] of kept.entries()) {
-      const sequence = BigInt(1 + kept.slice(0, index).flat().length)
+    const logged = blocks.slice(0, 400)
+    for (const [index, events] of logged.entries()) {
+      const sequence = BigInt(1 + logged.slice(0, index).flat().length)
       writeFileSync(bufferPath(buffer, index + 1), frame(events, sequence))
     }
     const receiver = await startReceiver(t)

@@ -51,18 +51,18 @@ describe('a core that continues with its next event after a restart of Lyra', ()
         const unread = new Set<bigint>()
         const most = scaled(1, 100)
         let rounds = 0
-        const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(eventLog))
+        const lastLogged = () => events.findIndex((event) => idOf(event) === lastIn(eventLog))
         // The core has events for the last service, too.
         for (; rounds < most && core.sent < events.length / 2; rounds++) {
           const service = await startLive(t, store, eventLog, args)
           const from = core.sent
           // On a busy machine the first events can arrive later than this process would be ended.
-          await until(() => (how === 'killed' ? lastKept() >= from : core.sent > from), 'the core')
+          await until(() => (how === 'killed' ? lastLogged() >= from : core.sent > from), 'the core')
           // Events are spread evenly over time, so that nearly every moment is within a block.
           await sleep(((200 + random.integer(100)) * 10) / blocksPerSecond)
           await end(service)
           if (how === 'stopped') continue
-          for (const event of events.slice(lastKept() + 1, core.sent))
+          for (const event of events.slice(lastLogged() + 1, core.sent))
             unread.add(BigInt(idOf(event).split('-')[0]!))
         }
         const service = await startLive(t, store, eventLog, args)

@@ -7,7 +7,7 @@ import { readReaders, writeReader } from '#core/log/files/reader-files'
 import { LogShortener } from '#service/live/receive/log-shortener'
 import { LogReceiver } from '#service/live/receive/receiver'
 import { writeReceiver } from '../fixtures/logs/written-log.ts'
-import { keptLog, SILENT } from '../fixtures/services/service.ts'
+import { capturedLog, SILENT } from '../fixtures/services/service.ts'
 import { temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -37,7 +37,7 @@ const segmentsIn = (folder: string) => readdirSync(folder).filter((name) => name
 describe('A log whose readers were deleted', () => {
   test('knows them again, deletes nothing that they need, and takes new ones, without a restart', async (t) => {
     const folder = await logOf(t, 15n)
-    const { logger, lines } = keptLog('info')
+    const { logger, lines } = capturedLog('info')
     const shortener = new LogShortener({
       folder,
       keep: { bytes: 0 },
@@ -66,7 +66,7 @@ describe('A log whose readers were deleted', () => {
 
   test('keeps what a reader needs that cannot be noted again, until it is', async (t) => {
     const folder = await logOf(t, 15n)
-    const { logger, lines } = keptLog('info')
+    const { logger, lines } = capturedLog('info')
     let isFull = false
     const create = (path: string) => {
       if (!isFull) return NODE_DISK.create(path)

@@ -4,7 +4,7 @@ import { readyHeightIn } from '#core/events/protocol-upgrade'
 import type { LogHead } from '#core/log/files/log-head'
 import type { UpgradeState } from '#core/log/files/receiver-file'
 import { LONG_UPGRADE_WAIT_MS, ProtocolUpgrade } from '#service/live/receive/protocol-upgrade'
-import { keptLog } from '../fixtures/services/service.ts'
+import { capturedLog } from '../fixtures/services/service.ts'
 
 const HEAD: LogHead = {
   chainId: 'test-chain',
@@ -31,7 +31,7 @@ type World = {
 }
 
 function worldOf({ height = 5, isLeft = false, earlier = null as UpgradeState | null } = {}): World {
-  const { logger, lines } = keptLog('info')
+  const { logger, lines } = capturedLog('info')
   const head = { ...HEAD, upgrade: isLeft ? { height: 7n, event: Buffer.alloc(0) } : null }
   const world: World = {
     upgrade: new ProtocolUpgrade(

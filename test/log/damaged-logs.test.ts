@@ -131,8 +131,8 @@ test('Of logs with damaged, incomplete and absent blocks, a store and a forwarde
     const complete = given.filter(({ isIncomplete }) => !isIncomplete)
     const heights = complete.map((block) => block.height)
     const above = (height ?? 0) - incomplete.length
-    const lacking = [...whole].filter((one) => one > above && !heights.includes(one))
-    assert.deepEqual([lacking, new Set(heights).size], [[], heights.length], where)
+    const notGiven = [...whole].filter((one) => one > above && !heights.includes(one))
+    assert.deepEqual([notGiven, new Set(heights).size], [[], heights.length], where)
     const taken = given.filter((one) => one.isIncomplete && one.height > above && whole.has(one.height))
     assert.deepEqual(taken, [], `${where}: incomplete although it is whole in a segment`)
     for (const block of complete) assert.equal(block.events, block.height === 1 ? 4 : 2, where)
@@ -307,13 +307,13 @@ test('Of logs none of which can be read the fault is named, and they are read on
 
 test('Where gaps are allowed, a block is taken whole from another segment rather than incomplete', async (t) => {
   const [one, other] = [new MemoryLog(), new MemoryLog()]
-  const lacking = (height: number, last: number) => [
+  const withIncomplete = (height: number, last: number) => [
     ...eventsOfBlocks(1, height - 1),
     ...without(eventsOfBlock(height), 1),
     ...eventsOfBlocks(height + 1, last),
   ]
-  one.seal(1, [1, 20], lacking(5, 20))
-  other.seal(1, [1, 10], lacking(7, 10))
+  one.seal(1, [1, 20], withIncomplete(5, 20))
+  other.seal(1, [1, 10], withIncomplete(7, 10))
   const all = Array.from({ length: 20 }, (_, index) => index + 1)
   for (const logs of [
     [one, other],
@@ -347,7 +347,7 @@ test('An accepted gap is passed over although another log has the block, if that
 })
 
 describe('A block that a log may still get', () => {
-  const lacking: Record<string, (log: MemoryLog) => void> = {
+  const withoutBlock: Record<string, (log: MemoryLog) => void> = {
     'is between two segments': (log) => {
       log.seal(1, [1, 10], eventsOfBlocks(1, 10))
       log.seal(2, [12, 14], eventsOfBlocks(12, 14))
@@ -366,7 +366,7 @@ describe('A block that a log may still get', () => {
       log.seal(3, [12, 14], eventsOfBlocks(12, 14))
     },
   }
-  for (const [what, write] of Object.entries(lacking))
+  for (const [what, write] of Object.entries(withoutBlock))
     test(`is waited for if in another log it ${what}, also where gaps are allowed`, async (t) => {
       for (const allowGap of [false, true]) {
         const [one, behind] = [new MemoryLog(), new MemoryLog()]

@@ -465,15 +465,15 @@ describeOn(ANY_STORE_KIND, 'imported fees paid', (kind) => {
       const rows = (await exported(t, store)).map(({ epochSeq, totalFeesPaid, feesPaidPerParty }) =>
         [epochSeq, totalFeesPaid, ...feesPaidPerParty.map(({ amount }) => amount)].join(' '),
       )
-      const lacks = report.notImported.map(({ resource }) => resource)
+      const notImported = report.notImported.map(({ resource }) => resource)
       const { liquidity_provider_history: history } = await dumpStore(store)
-      return { rows, lacks: lacks.includes('paidLiquidityFeesStats'), history: history!.length }
+      return { rows, isMissing: notImported.includes('paidLiquidityFeesStats'), history: history!.length }
     }
     const rows = ['3 48 8', '2 7 7', '2 ', '1 11 5 6', '1 50 50', '1 500 500']
     const whole = await importWithout()
-    assert.deepEqual({ ...whole, history: whole.history > 0 }, { rows, lacks: false, history: true })
-    assert.deepEqual(await importWithout(EPOCHS), { rows, lacks: false, history: 0 })
-    const { rows: none, lacks } = await importWithout(PAID_FEES)
-    assert.deepEqual([none, lacks], [[], true])
+    assert.deepEqual({ ...whole, history: whole.history > 0 }, { rows, isMissing: false, history: true })
+    assert.deepEqual(await importWithout(EPOCHS), { rows, isMissing: false, history: 0 })
+    const { rows: none, isMissing } = await importWithout(PAID_FEES)
+    assert.deepEqual([none, isMissing], [[], true])
   })
 })

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { PROGRAM_VERSION } from '#service/version'
 import { everyCommand, nameOf, optionsOf } from '../../scripts/command-options.ts'
 import { ROOT } from '../fixtures/documentation.ts'
-import { lacksPython, PYTHON } from '../fixtures/services/python.ts'
+import { PYTHON, skipsWithoutPython } from '../fixtures/services/python.ts'
 import { skip } from '../fixtures/shared.ts'
 import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
@@ -17,7 +17,7 @@ const isInstalled = (...command: [string, ...string[]]) =>
 
 /** The documents of a text of YAML; null if the test is skipped. */
 function parseYaml<T>(t: TestContext, text: string): T[] | null {
-  if (lacksPython(t, 'yaml')) return null
+  if (skipsWithoutPython(t, 'yaml')) return null
   const script = 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))'
   const { status, stdout, stderr } = spawnSync(PYTHON, ['-c', script], { input: text, encoding: 'utf8' })
   assert.equal(status, 0, stderr)

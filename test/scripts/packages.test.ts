@@ -19,7 +19,7 @@ import { assertSays } from '../fixtures/assert-says.ts'
 import { send } from '../fixtures/requests/http.ts'
 import { LONG } from '../fixtures/sampling.ts'
 import { addressOf, ended, startProgram } from '../fixtures/services/program.ts'
-import { lacksPython } from '../fixtures/services/python.ts'
+import { skipsWithoutPython } from '../fixtures/services/python.ts'
 import { NAMED_SAMPLE, skip } from '../fixtures/shared.ts'
 import { temporaryFolder } from '../fixtures/stores/stores.ts'
 
@@ -226,7 +226,7 @@ describe('the packages of npm run packages', () => {
   })
 
   test('for PyPI, there are a wheel and its sources', (t) => {
-    if (packed(t, 'SHA256SUMS') === null || lacksPython(t, 'hatchling')) return
+    if (packed(t, 'SHA256SUMS') === null || skipsWithoutPython(t, 'hatchling')) return
     const names = readdirSync(PACKAGES).filter((name) => name.startsWith('lyra_client-'))
     assert.deepEqual(names.sort(), [
       `lyra_client-${PROGRAM_VERSION}-py3-none-any.whl`,

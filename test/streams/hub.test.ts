@@ -18,7 +18,7 @@ function follower({ isSilent = false } = {}): Follower & { isClosed: boolean; is
 class CountingFeed implements Feed {
   updates = 0
   left: Follower[] = []
-  keptAlive: (readonly Follower[])[] = []
+  signsOfLife: (readonly Follower[])[] = []
   awaitsGaps = false
   /** What an update waits for, or fails with. */
   work: () => Promise<void> = async () => {}
@@ -45,7 +45,7 @@ class CountingFeed implements Feed {
   }
 
   keepAlive(silent: readonly Follower[]): void {
-    this.keptAlive.push(silent)
+    this.signsOfLife.push(silent)
   }
 }
 
@@ -283,12 +283,12 @@ describe('The hub of streams', () => {
     const [silent, busy] = [follower({ isSilent: true }), follower()]
     await follow('a', feed, silent)
     await follow('a', feed, busy)
-    await until(() => feed.keptAlive.length > 0, 'a sign of life')
-    assert.deepEqual(feed.keptAlive[0], [silent])
+    await until(() => feed.signsOfLife.length > 0, 'a sign of life')
+    assert.deepEqual(feed.signsOfLife[0], [silent])
     silent.isSilent = false
     await sleep(120)
-    const before = feed.keptAlive.length
+    const before = feed.signsOfLife.length
     await sleep(POLL_MS)
-    assert.equal(feed.keptAlive.length, before)
+    assert.equal(feed.signsOfLife.length, before)
   })
 })

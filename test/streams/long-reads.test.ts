@@ -271,33 +271,36 @@ describe('the unsent bytes of streams', () => {
 
   test('count towards the common limit until they are read or the client is gone', async (t) => {
     const { response, client } = await openUnread(t)
-    let kept = 0
+    let unsent = 0
     let holder: { destroy(): unknown } | null = null
     const unsentBytes: Pick<UnsentBytes, 'count'> = {
       count: (_, by, bytes) => {
         holder = by
-        kept += bytes
+        unsent += bytes
         return () => {
-          kept -= bytes
+          unsent -= bytes
         }
       },
     }
     const follower = new ResponseFollower(response, unsentBytes, '192.0.2.1', () => {})
     const piece = Buffer.alloc(MB / 4, 'x')
     let sent = 0
-    while (kept < 2 * piece.length) {
+    while (unsent < 2 * piece.length) {
       assert.ok(sent < 100, "the system's buffers are full")
       follower.send(piece, 1)
       sent++
       await sleep(5)
     }
-    assert.ok(kept <= MB + piece.length)
-    const before = kept
+    assert.ok(unsent <= MB + piece.length)
+    const before = unsent
     follower.send(piece, 1_000)
     await sleep(20)
-    assert.ok(kept > before && kept - before < 1_000, 'bytes sent to a thousand followers are in memory once')
+    assert.ok(
+      unsent > before && unsent - before < 1_000,
+      'bytes sent to a thousand followers are in memory once',
+    )
     client.resume()
-    await until(() => kept === 0, 'all is read')
+    await until(() => unsent === 0, 'all is read')
     const now = performance.now()
     const clock = t.mock.method(performance, 'now', () => now)
     follower.send(Buffer.from('x'), 1)
@@ -306,16 +309,16 @@ describe('the unsent bytes of streams', () => {
     clock.mock.mockImplementation(() => now + 5_000)
     assert.equal(follower.isSilent, true)
     client.pause()
-    for (let n = 0; kept === 0 && n < 100; n++) {
+    for (let n = 0; unsent === 0 && n < 100; n++) {
       follower.send(piece, 1)
       await sleep(5)
     }
-    assert.ok(kept > 0)
+    assert.ok(unsent > 0)
     // Then it is idle: it is sent no sign of life.
     clock.mock.mockImplementation(() => now + 60_000)
     assert.equal(follower.isSilent, false)
     holder!.destroy()
-    await until(() => kept === 0 && response.destroyed, 'nothing is kept for a disconnected client')
+    await until(() => unsent === 0 && response.destroyed, 'nothing is kept for a disconnected client')
   })
 
   test('take little memory, however many clients request all checkpoints and read nothing', async (t) => {

@@ -145,8 +145,8 @@ describeOn(STORE_KINDS, 'two compared stores', (kind) => {
       assert.ok(points.same > 500 && points.notCovered > 100, what)
       // A missing row of the common blocks is still found.
       await runSql(part, 'delete from funding_period_data_points where height = 450 or height = 250')
-      const lacking = await compare(part, whole)
-      assert.equal(checkpointsAndPoints(lacking).points.difference?.a, null, what)
+      const beyond = await compare(part, whole)
+      assert.equal(checkpointsAndPoints(beyond).points.difference?.a, null, what)
     }
   })
 
@@ -214,24 +214,24 @@ describe('services in a comparison', () => {
     const store = await storeOf(t, kind, recorded('synthetic'))
     const dumped = (await dumpStore(store)).funding_period_data_points!
     const rows: string[][] = dumped.map((row) => JSON.parse(row))
-    const kept = new Map<string, string[]>()
+    const newest = new Map<string, string[]>()
     const sameBlock = Map.groupBy(
       rows,
       ([market, source, , seq, , , height]) => `${market} ${source} ${seq} ${height}`,
     )
     for (const [key, points] of sameBlock)
-      kept.set(key, points.sort((a, b) => Number(a[7]) - Number(b[7])).at(-1)!)
-    const lost = rows.length - kept.size
+      newest.set(key, points.sort((a, b) => Number(a[7]) - Number(b[7])).at(-1)!)
+    const lost = rows.length - newest.size
     assert.ok(lost > 0)
     assert.ok(rows.some(([, , timestamp]) => !timestamp!.endsWith('000')))
-    const keys = new Set([...kept.values()].map((row) => row.slice(0, 4).join(' ')))
+    const keys = new Set([...newest.values()].map((row) => row.slice(0, 4).join(' ')))
     const holds = ({ marketId, timestamp, seq, dataPointType }: Record<string, string>) => {
       const source = SOURCES.indexOf(dataPointType as (typeof SOURCES)[number])
       return keys.has(`${marketId} ${source} ${timestamp} ${seq}`)
     }
     const reference = await serveAsReference(t, await serve(t, store), holds)
     const { points } = checkpointsAndPoints(await compare(store, reference))
-    assert.deepEqual([points.difference, points.lost, points.same], [null, lost, kept.size])
+    assert.deepEqual([points.difference, points.lost, points.same], [null, lost, newest.size])
     const { stdout } = await runLyra(t, `compare ${reference} ${store}`)
     assertSays(stdout, `${lost.toLocaleString('en')} that a data node does not keep`)
     // A service does not report the blocks of points.
@@ -247,10 +247,10 @@ describe('services in a comparison', () => {
       await serve(t, store),
       (node) => holds(node) && node.timestamp !== lone[2],
     )
-    const lacking = checkpointsAndPoints(await compare(store, without)).points.difference
-    assert.deepEqual([lacking?.b, lacking?.a?.timestamp], [null, lone[2]])
+    const { difference: first } = checkpointsAndPoints(await compare(store, without)).points
+    assert.deepEqual([first?.b, first?.a?.timestamp], [null, lone[2]])
     // The first real difference is still found.
-    const [, source, timestamp, seq] = [...kept.values()].at(-1)!
+    const [, source, timestamp, seq] = [...newest.values()].at(-1)!
     const where = `timestamp = ${timestamp} and seq = ${seq} and source = ${source}`
     const changed = await storeOf(t, kind, recorded('synthetic'))
     await runSql(changed, `update funding_period_data_points set twap = '77777' where ${where}`)

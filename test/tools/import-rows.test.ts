@@ -116,11 +116,11 @@ describeOn(STORE_KINDS, 'imports of recordings', (kind) => {
     await assertFinal(store, recorded('perps-calm'))
   })
 
-  const lacking = ['instruments', 'instrument_terms', 'assets']
+  const notStored = ['instruments', 'instrument_terms', 'assets']
   for (const [name, tables, answers] of inPart(kind, [
-    ['perps-calm', lacking, ['perps-calm', 'funding-periods/perps-calm']],
+    ['perps-calm', notStored, ['perps-calm', 'funding-periods/perps-calm']],
     ['perps-calm-named', [], []],
-    ['synthetic', lacking, []],
+    ['synthetic', notStored, []],
     ['smoke', [], ['smoke']],
   ] as const)) {
     test(`the database of ${name} yields the rows that the reference keeps, and its answers`, async (t) => {

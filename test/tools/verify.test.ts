@@ -162,10 +162,10 @@ describe('a point with its TWAP altered by one', () => {
 
 describe('a TWAP with missing events', () => {
   /** Cuts a recording: its first height, the missing heights, and blocks with a missing event, up to a height. */
-  function withHoles(
+  function withGaps(
     path: string,
     start: number,
-    holes: [number, number][],
+    gaps: [number, number][],
     [first, last]: readonly [number, number],
   ): Buffer {
     const records = recordsOf(readRecording(path))
@@ -173,13 +173,13 @@ describe('a TWAP with missing events', () => {
       records.filter(
         ({ height, index }) =>
           height >= start &&
-          !holes.some(([from, to]) => height >= from && height <= to) &&
+          !gaps.some(([from, to]) => height >= from && height <= to) &&
           !(height >= first && height <= last && index === 3),
       ),
     )
   }
 
-  const cases: [start: number, holes: [number, number][], incomplete: number | [number, number]][] = [
+  const cases: [start: number, gaps: [number, number][], incomplete: number | [number, number]][] = [
     [0, [[195, 254]], -1],
     [
       0,
@@ -203,12 +203,12 @@ describe('a TWAP with missing events', () => {
       1200,
     ],
   ]
-  for (const [start, holes, incomplete] of cases) {
-    const shown = `from ${start}, without ${holes.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'}, ${String(incomplete)} incomplete`
+  for (const [start, gaps, incomplete] of cases) {
+    const shown = `from ${start}, without ${gaps.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'}, ${String(incomplete)} incomplete`
     test(`is unknown, and never differs: ${shown}`, async (t) => {
       const recording = recorded('perps-long')
       const ends = typeof incomplete === 'number' ? ([incomplete, incomplete] as const) : incomplete
-      const path = fileWith(t, withHoles(recording, start, holes, ends), 'holes.evts')
+      const path = fileWith(t, withGaps(recording, start, gaps, ends), 'gaps.evts')
       const files = await verifyFile(path)
       assert.deepEqual(files.differences, [])
       assert.ok(files.dataPoints.agree > 900 && files.dataPoints.unknown > 20)

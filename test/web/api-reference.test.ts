@@ -21,7 +21,7 @@ import { coverageOf } from '../fixtures/requests/coverage.ts'
 import { getJson, send } from '../fixtures/requests/http.ts'
 import { inTurns } from '../fixtures/sampling.ts'
 import { ended } from '../fixtures/services/program.ts'
-import { lacksPython, startPython } from '../fixtures/services/python.ts'
+import { skipsWithoutPython, startPython } from '../fixtures/services/python.ts'
 import { serve, serveRecording } from '../fixtures/services/service.ts'
 import { CHECKPOINTS, MARKET, POINTS } from '../fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from '../fixtures/stores/stores.ts'
@@ -229,7 +229,7 @@ describe('the API reference', () => {
   })
 
   test('writes requests as Python that runs without a library', async (t) => {
-    if (lacksPython(t)) return
+    if (skipsWithoutPython(t)) return
     const base = await serveRecording('perps-calm')
     const cwd = temporaryFolder(t)
     const run = (target: string) => startPython(t, pythonSample(requested(target, base)), { cwd })

@@ -270,8 +270,8 @@ describe('a cache of pages', () => {
         body.fill(0)
         await put
       }
-      const kept = (await cache.find('key'))!.answer.body
-      assert.deepEqual(Buffer.from(kept as string, 'latin1'), expected)
+      const cached = (await cache.find('key'))!.answer.body
+      assert.deepEqual(Buffer.from(cached as string, 'latin1'), expected)
     }
   })
 })

@@ -19,7 +19,7 @@ import { assertSays } from '../../fixtures/assert-says.ts'
 import { storeOfGenerated } from '../../fixtures/events/large-stream.ts'
 import { send } from '../../fixtures/requests/http.ts'
 import { openSocket, readAnswers, requestText } from '../../fixtures/requests/raw-http.ts'
-import { keptLog, SILENT, serve, storeOf } from '../../fixtures/services/service.ts'
+import { capturedLog, SILENT, serve, storeOf } from '../../fixtures/services/service.ts'
 import { MARKET, SAMPLE } from '../../fixtures/shared.ts'
 import { openReader, SQLITE } from '../../fixtures/stores/stores.ts'
 import { until } from '../../fixtures/until.ts'
@@ -299,7 +299,7 @@ test('An internal error is reported as one', options, async (t) => {
 })
 
 test('A failed thread is reported, and started again', async () => {
-  const { logger, lines } = keptLog('error')
+  const { logger, lines } = capturedLog('error')
   const threads = startRenderThreads('', logger)
   await assert.rejects(make(threads, points(3)), StoreUnavailableError)
   assertSays(lines[0]!, 'a thread that renders answers failed')

@@ -13,7 +13,7 @@ import { assertSays } from '../../fixtures/assert-says.ts'
 import { storeOfGenerated } from '../../fixtures/events/large-stream.ts'
 import { coverageOf } from '../../fixtures/requests/coverage.ts'
 import { ask, openSocket, requestText } from '../../fixtures/requests/raw-http.ts'
-import { keptLog, NO_FILES, serve, storeOf } from '../../fixtures/services/service.ts'
+import { capturedLog, NO_FILES, serve, storeOf } from '../../fixtures/services/service.ts'
 import { CHECKPOINTS, MARKET, SAMPLE } from '../../fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, STORE_KINDS, sqlite } from '../../fixtures/stores/stores.ts'
 import { until } from '../../fixtures/until.ts'
@@ -89,34 +89,34 @@ test('Reports only wait for reports, in turns of addresses', async (t) => {
   const reader = await openReader(t, store)
   const renderer = rendererOf(reader)
   /** Reports in progress, by the end of their range, with the function that finishes them. */
-  const inMaking: [end: bigint, finish: () => void][] = []
+  const inProgress: [end: bigint, finish: () => void][] = []
   const render: Renderer['render'] = async (question, asked, form, isAlone) => {
     if (question.path !== auctionsQuestion.path) return renderer.render(question, asked, form, isAlone)
     const { end } = asked as { end: bigint }
-    await new Promise<void>((resolve) => inMaking.push([end, resolve]))
+    await new Promise<void>((resolve) => inProgress.push([end, resolve]))
     return renderer.render(question, asked, form, isAlone)
   }
   const base = await serve(t, store, { reader, renderer: { ...renderer, render }, trustProxy: true })
   const auctions = (address: string, end: number) =>
     ask(base, `GET /api/v2/auctions/${MARKET}?dateRange.endTimestamp=${end}`, forwarded(address))
   const asked = Array.from({ length: 17 }, (_, index) => auctions('10.0.0.1', 100 + index))
-  await until(() => inMaking.length === 2, 'two are in progress')
+  await until(() => inProgress.length === 2, 'two are in progress')
   for (const target of [`${CHECKPOINTS}?pagination.first=1`, `${CHECKPOINTS}?pagination.first=5000`]) {
     const { status, body } = await ask(base, `GET ${target}`, forwarded('10.0.0.2'))
     assert.equal(status, 200, `${target}: ${body}`)
   }
-  assert.equal(inMaking.length, 2)
+  assert.equal(inProgress.length, 2)
   asked.push(auctions('10.0.0.2', 200))
   await delay(50)
-  for (let made = 0; made < asked.length; made++) {
-    await until(() => inMaking.length > made, 'the next one is in progress')
-    inMaking[made]![1]()
+  for (let index = 0; index < asked.length; index++) {
+    await until(() => inProgress.length > index, 'the next one is in progress')
+    inProgress[index]![1]()
   }
   for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
   // The first waiting report of 10.0.0.1 had its turn before 10.0.0.2 sent a request.
   assert.ok(
-    inMaking.slice(0, 4).some(([end]) => end === 200n),
-    String(inMaking.map(([end]) => end)),
+    inProgress.slice(0, 4).some(([end]) => end === 200n),
+    String(inProgress.map(([end]) => end)),
   )
 })
 
@@ -185,7 +185,7 @@ test('A request whose connection has closed before does not run', async () => {
 
 test('Once all connections are taken, the address with the most loses an idle one to another', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-  const { lines, logger } = keptLog('info')
+  const { lines, logger } = capturedLog('info')
   const base = await serve(t, store, { inThreads: true, limits: { connections: 20 }, logger })
   const port = Number(new URL(base).port)
   const dial = async (localAddress: string): Promise<Socket> => {
@@ -221,7 +221,7 @@ for (const kind of ANY_STORE_KIND) {
   test(`The address with the most exports or selections loses one (${kind.name})`, async (t) => {
     const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
     const store = await storeOfGenerated(t, kind, options)
-    const { lines, logger } = keptLog('info')
+    const { lines, logger } = capturedLog('info')
     const places = { ...NO_FILES, exports: 2, serverExports: 2, streams: 6, selections: 3 }
     const limits = { ...places, exportPace: { bytesPerSecond: 1e6, seconds: 3 } }
     const base = await serve(t, store, { inThreads: true, trustProxy: true, limits, logger })

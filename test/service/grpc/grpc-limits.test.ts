@@ -318,8 +318,8 @@ test('A request in more than 64 frames ends its connection', async (t) => {
 test('One client with a thousand watches leaves calls for others', async (t) => {
   const { grpc } = await serveSample(t)
   const honest = openSession(t, grpc, '127.0.0.2')
-  const kept = begin(honest, WATCH, EMPTY).stream
-  await once(kept, 'data')
+  const watch = begin(honest, WATCH, EMPTY).stream
+  await once(watch, 'data')
   let ended = 0
   const codes = new Set<string | number | undefined>()
   const sessions = Array.from({ length: 11 }, () => openSession(t, grpc))
@@ -338,7 +338,7 @@ test('One client with a thousand watches leaves calls for others', async (t) => 
   assert.equal((await call(openSession(t, grpc, '127.0.0.3'), LIST)).status, '0')
   await until(() => ended > 77, 'another one was ended')
   assert.deepEqual([...codes], [7, String(status.UNAVAILABLE)])
-  assert.equal(kept.closed, false)
+  assert.equal(watch.closed, false)
 })
 
 /** What costs the service more than its client, for a stream. */
@@ -377,15 +377,15 @@ test('A gRPC connection that has ended leaves nothing in memory', async (t) => {
   const { grpc } = await serveSample(t)
   const another = performServerHandshake(new PassThrough())
   another.destroy()
-  const kept = () => queryObjects(another.constructor, { format: 'count' })
-  const before = kept()
+  const inMemory = () => queryObjects(another.constructor, { format: 'count' })
+  const before = inMemory()
   for (let count = 0; count < 20; count++) {
     const session = openSession(t, grpc)
     assert.equal((await call(session, PING)).status, '0')
     if (count % 2 === 0) session.destroy()
     else session.close()
   }
-  await until(() => kept() <= before, 'memory of the connections')
+  await until(() => inMemory() <= before, 'memory of the connections')
 })
 
 test('An idle gRPC connection is pinged, and closed if it does not answer', async (t) => {

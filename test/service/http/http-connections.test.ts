@@ -171,8 +171,8 @@ for (const kind of ANY_STORE_KIND) {
       const once = await exchange(base, `GET ${PAGE} HTTP/1.0\r\n\r\n`)
       assert.equal(once.answers[0]!.body, page)
       assert.ok(once.closed)
-      const kept = `GET ${PAGE} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n`
-      const twice = await exchange(base, kept + kept, { until: 2 })
+      const onceMore = `GET ${PAGE} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n`
+      const twice = await exchange(base, onceMore + onceMore, { until: 2 })
       assert.deepEqual(bodiesOf(twice.answers), [page, page])
       assert.deepEqual(twice.answers[0]!.headers.get('connection'), ['keep-alive'])
     })
@@ -195,9 +195,9 @@ for (const kind of ANY_STORE_KIND) {
       return { ...opened, answers: () => readAnswers(received()).answers }
     }
     const idle = open(request(`GET ${PAGE}`))
-    const unfinished = request(`GET ${PAGE}`, { 'Content-Length': '3' }, 'ab')
-    const inFlight = open(unfinished)
-    const stuck = LONG ? open(unfinished) : null
+    const incomplete = request(`GET ${PAGE}`, { 'Content-Length': '3' }, 'ab')
+    const inFlight = open(incomplete)
+    const stuck = LONG ? open(incomplete) : null
     while (idle.answers().length === 0) await delay(5)
     await delay(50)
     const stream = await listen(base, '/api/v2/stream/checkpoints')

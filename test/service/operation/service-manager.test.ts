@@ -13,7 +13,7 @@ import {
   startLyra,
   startProgram,
 } from '../../fixtures/services/program.ts'
-import { lacksPython, PYTHON } from '../../fixtures/services/python.ts'
+import { PYTHON, skipsWithoutPython } from '../../fixtures/services/python.ts'
 import { skip } from '../../fixtures/shared.ts'
 import { temporaryFolder } from '../../fixtures/stores/stores.ts'
 
@@ -41,7 +41,7 @@ async function startManager(
   address: string,
   ports: readonly number[],
 ): Promise<RunningProgram | null> {
-  if (lacksPython(t)) return null
+  if (skipsWithoutPython(t)) return null
   if (spawnSync('systemd-notify', ['--version']).status !== 0) {
     skip(t, 'systemd-notify is not installed')
     return null

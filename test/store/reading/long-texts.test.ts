@@ -12,7 +12,7 @@ import { send } from '../../fixtures/requests/http.ts'
 import { methodsOf, TRADING_DATA } from '../../fixtures/requests/protos.ts'
 import { inTurns } from '../../fixtures/sampling.ts'
 import { runMeasured } from '../../fixtures/services/run-measured.ts'
-import { keptLog, serve, storeOf, storeOfBytes } from '../../fixtures/services/service.ts'
+import { capturedLog, serve, storeOf, storeOfBytes } from '../../fixtures/services/service.ts'
 import { recorded, SAMPLE } from '../../fixtures/shared.ts'
 import {
   describeOn,
@@ -158,7 +158,7 @@ describeOn(STORE_KINDS, 'pages of long texts', (kind) => {
 
   test('a row of more than 64 MiB is an internal error, whose log names lyra check', async (t) => {
     const store = await storeOfHashes(t, kind, (height) => (height === 4 ? 70 : 1))
-    const { logger, lines } = keptLog('error')
+    const { logger, lines } = capturedLog('error')
     const base = await serve(t, store, { logger })
     const { edges, pageInfo } = await checkpointsOf(base, 'pagination.first=5&pagination.newestFirst=false')
     assert.deepEqual(

@@ -13,7 +13,7 @@ import { storeOfGenerated } from '../../fixtures/events/large-stream.ts'
 import { metricsOf, send, statusOf } from '../../fixtures/requests/http.ts'
 import { openReceiving, requestText } from '../../fixtures/requests/raw-http.ts'
 import { end, startService } from '../../fixtures/services/program.ts'
-import { ingest, keptLog, NO_FILES, serve, storeOf } from '../../fixtures/services/service.ts'
+import { capturedLog, ingest, NO_FILES, serve, storeOf } from '../../fixtures/services/service.ts'
 import { CHECKPOINTS, NAMED_SAMPLE, PERIODS, POINTS, PROVIDERS } from '../../fixtures/shared.ts'
 import { sqlite, temporaryFolder } from '../../fixtures/stores/stores.ts'
 import { until } from '../../fixtures/until.ts'
@@ -89,7 +89,7 @@ for (const [what, target] of [
     for (const [page] of pages.slice(pages.length * 0.6, pages.length * 0.7))
       bytes.fill(0xee, (page - 1) * 4096, page * 4096)
     writeFileSync(store, bytes)
-    const { lines, logger } = keptLog('error')
+    const { lines, logger } = capturedLog('error')
     const base = await serve(t, store, { inThreads: true, limits: NO_FILES, logger })
     assert.equal(await statusOf(base, '/ready'), 200)
     const { socket, received } = openReceiving(base)

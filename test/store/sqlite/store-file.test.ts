@@ -45,7 +45,7 @@ import {
   startProgram,
   startService,
 } from '../../fixtures/services/program.ts'
-import { ingest, keptLog, serve } from '../../fixtures/services/service.ts'
+import { capturedLog, ingest, serve } from '../../fixtures/services/service.ts'
 import { assertSameDump, dumpStore, type StoreDump } from '../../fixtures/stores/dump-store.ts'
 import {
   heightIn,
@@ -353,7 +353,7 @@ describe('a store file that changes under a service', options, () => {
     test(`a store ${what} is answered with 503, without its path, until it is fixed`, async (t) => {
       const { path } = storeFolder(t)
       copyFileSync(path('lyra.db'), path('backup.db'))
-      const { logger, lines } = keptLog('info')
+      const { logger, lines } = capturedLog('info')
       const base = await serve(t, path('lyra.db'), { logger, inThreads: true })
       assert.equal(await heightServed(base), '6')
       harm(path('lyra.db'))

@@ -9,7 +9,7 @@ import { restoreOldStore } from '../../fixtures/old-stores/old-store.ts'
 import { createRandom, type Random } from '../../fixtures/random.ts'
 import { send, statusOf } from '../../fixtures/requests/http.ts'
 import { scaled } from '../../fixtures/sampling.ts'
-import { ingest, keptLog, pruneBefore, serve, tryIngest } from '../../fixtures/services/service.ts'
+import { capturedLog, ingest, pruneBefore, serve, tryIngest } from '../../fixtures/services/service.ts'
 import { assertSound } from '../../fixtures/stores/check.ts'
 import { assertSameDump, dumpStore } from '../../fixtures/stores/dump-store.ts'
 import { heightIn, openReader, openStore, SQLITE, temporaryFolder } from '../../fixtures/stores/stores.ts'
@@ -143,7 +143,7 @@ describe('a store whose WAL was being copied when a program or the power ended',
 
   test('answers every request while another program copies the WAL after VACUUM', async (t) => {
     const store = await createPruned(t)
-    const { logger, lines } = keptLog('warn')
+    const { logger, lines } = capturedLog('warn')
     const base = await serve(t, store, { logger, inThreads: true })
     const reader = await openReader(t, store)
     const copying = await changeUncopied(store, () => vacuum(store))

@@ -9,7 +9,7 @@ import { SHORTEN_INTERVAL_MS } from '#service/exports/wal-limit'
 import { assertSays } from '../../fixtures/assert-says.ts'
 import { metricsOf, send, statusOf } from '../../fixtures/requests/http.ts'
 import { runWell } from '../../fixtures/services/program.ts'
-import { keptLog, NO_FILES, serve } from '../../fixtures/services/service.ts'
+import { capturedLog, NO_FILES, serve } from '../../fixtures/services/service.ts'
 import {
   checkpointAt,
   createLiveStore,
@@ -69,7 +69,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
   test('blocks new exports once it is long, cuts off the oldest ones, and is then emptied', async (t) => {
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
-    const { logger, lines } = keptLog('warn')
+    const { logger, lines } = capturedLog('warn')
     const base = await serve(t, store, { logger, inThreads: true, limits: NO_FILES })
     const oldest = await openSlowExport(base)
     const second = await openSlowExport(base)
@@ -128,7 +128,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     t.after(() => other.close())
     other.exec('begin; select * from stream')
     await live.commit(2, [])
-    const { logger, lines } = keptLog('warn')
+    const { logger, lines } = capturedLog('warn')
     const base = await serve(t, store, { logger, inThreads: true, limits: NO_FILES })
     lengthen(store, 300 * MB)
     const start = performance.now()
