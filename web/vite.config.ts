@@ -35,6 +35,7 @@ const isShared = among(
   'src/figures',
   'src/parts',
   'src/periods',
+  'src/saved',
   'src/series',
   'src/service',
   'src/location.ts',
@@ -47,10 +48,10 @@ const isShared = among(
 /** What few views need of those folders, or what loads later. */
 const isRare = among(
   'src/charts/gap-times.ts',
+  'src/parts/copy-exactly.ts',
   'src/parts/csv',
   'src/parts/states/greeting.tsx',
   'src/parts/values/network.tsx',
-  'src/service/copy-exactly.ts',
   'src/service/use-standing.ts',
   'src/service/use-summaries.ts',
 )

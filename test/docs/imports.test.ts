@@ -54,6 +54,7 @@ const EXPLORER: readonly string[] = [
   'src/periods',
   'src/payments',
   'src/service',
+  'src/saved',
   'src/location.ts',
   'src/theme.ts',
   'src/parts',

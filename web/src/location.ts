@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { savedParties } from './service/saved-parties.ts'
+import { savedParties } from './saved/saved-parties.ts'
 
 export const VIEWS = ['markets', 'funding', 'providers', 'party', 'checkpoints', 'node'] as const
 

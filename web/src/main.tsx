@@ -17,4 +17,4 @@ askForFirstView()
 watchInstruments()
 render(<App />, document.getElementById('app')!)
 // Nothing is copied before there is something to see.
-setTimeout(async () => (await import('./service/copy-exactly.ts')).copyExactly())
+setTimeout(async () => (await import('./parts/copy-exactly.ts')).copyExactly())

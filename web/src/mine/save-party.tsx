@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { forgetParty, MOST_SAVED, maySaveMore, savedParties, saveParty } from '../service/saved-parties.ts'
+import { forgetParty, MOST_SAVED, maySaveMore, savedParties, saveParty } from '../saved/saved-parties.ts'
 
 /** Saves a party in this browser, by a name, or forgets it. */
 export function SaveParty({ partyId }: { partyId: string }) {

@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals'
-import { itemsIn, savedList } from '../service/saved-list.ts'
+import { itemsIn, savedList } from '../saved/saved-list.ts'
 import { hasWatches, WATCHES_KEY } from './has-watches.ts'
 
 /** What the reader wants to be notified of, in this browser and while a tab is open. */

@@ -1,6 +1,6 @@
 import { shortId } from '../../figures/short-id.ts'
 import type { Params, View } from '../../location.ts'
-import { nameOfParty } from '../../service/saved-parties.ts'
+import { nameOfParty } from '../../saved/saved-parties.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { Link } from '../link.tsx'
 
