@@ -13,27 +13,34 @@ import { type Sorting, sortRows } from '../parts/tables/sorting.ts'
 import { marketUnit } from '../service/instruments.ts'
 import type { ProviderRow } from './fees.ts'
 
-/** A figure of a provider: how it is read, shown and explained. */
+/** What a figure is, and so how it is shown. */
+type Kind =
+  /** A part of one, in percent. */
+  | 'part'
+  /** A part of one with a bar. */
+  | 'share'
+  /** A share that is an upper bound if others than the listed providers are paid. */
+  | 'fee share'
+  /** A part of one with a bar on which the least that the SLA asks for is marked. */
+  | 'time on book'
+  /** A part of one; anything but zero is bad news. */
+  | 'penalty'
+  /** Several parts of one, separated by spaces. */
+  | 'penalties'
+  /** An amount of the settlement asset. */
+  | 'amount'
+  | 'number'
+
+/** A figure of a provider. */
 export type Column = {
   name: string
   title: string
-  /** Description. */
   meaning: string
   /** The API's text; null if the provider has none. */
   read: (provider: ProviderRow) => string | null
-  /** A part of one, an amount of the settlement asset, or a plain number. */
-  kind: 'part' | 'amount' | 'plain'
+  kind: Kind
   /** Whether it is on the first screen; the others are a click away. */
   first?: true
-  /** Whether the figure is a part of one: shown with a bar, on which the SLA's least may be marked. */
-  bar?: true
-  least?: true
-  /** Whether anything but zero is bad news. */
-  penalty?: true
-  /** Whether it is an upper bound if others than the listed providers are paid. */
-  bound?: true
-  /** Whether it is a list: not sorted by. */
-  list?: true
 }
 
 export const COLUMNS: readonly Column[] = [
@@ -44,9 +51,7 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       "Share of the market's provider fees: equity-like share times average score, divided by the sum of these products over the listed providers. At most, if others such as AMMs, which have no provision, hold a part of the equity-like share. Excludes penalties, and the bonus paid from others' penalties.",
     read: ({ fees }) => fees.share,
-    kind: 'part',
-    bar: true,
-    bound: true,
+    kind: 'fee share',
   },
   {
     name: 'kept',
@@ -63,9 +68,7 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       "Fee share times the part kept after the last epoch's fee penalty, before the bonus from the penalties of others. This epoch's penalty is not known before it ends.",
     read: ({ fees }) => fees.net,
-    kind: 'part',
-    bar: true,
-    bound: true,
+    kind: 'fee share',
   },
   {
     name: 'book',
@@ -74,9 +77,7 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       "Fraction of the current epoch in which its orders met its commitment. The mark on the bar is the market's minimum.",
     read: ({ sla }) => sla?.currentEpochFractionOfTimeOnBook ?? null,
-    kind: 'part',
-    bar: true,
-    least: true,
+    kind: 'time on book',
   },
   {
     name: 'lastBook',
@@ -85,9 +86,7 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       "Fraction of the last completed epoch in which its orders met its commitment. The mark on the bar is the market's minimum.",
     read: ({ sla }) => sla?.lastEpochFractionOfTimeOnBook ?? null,
-    kind: 'part',
-    bar: true,
-    least: true,
+    kind: 'time on book',
   },
   {
     name: 'required',
@@ -103,8 +102,7 @@ export const COLUMNS: readonly Column[] = [
     title: 'Bond penalty, last epoch',
     meaning: 'Fraction of its bond (the committed stake) taken for the last epoch.',
     read: ({ sla }) => sla?.lastEpochBondPenalty ?? null,
-    kind: 'part',
-    penalty: true,
+    kind: 'penalty',
   },
   {
     name: 'feePenalty',
@@ -112,18 +110,15 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       "Fraction of its fees lost after the last epoch because its time on book was too short: the greater of the last epoch's penalty and the average of earlier epochs.",
     read: ({ sla }) => sla?.lastEpochFeePenalty ?? null,
-    kind: 'part',
-    penalty: true,
+    kind: 'penalty',
   },
   {
     name: 'earlier',
     title: 'Earlier fee penalties',
     meaning:
       'Fee penalties of earlier epochs: the network applies the worse of the last one and their average.',
-    // A list, which nothing is sorted by.
     read: ({ sla }) => sla?.hysteresisPeriodFeePenalties.join(' ') ?? null,
-    kind: 'part',
-    list: true,
+    kind: 'penalties',
   },
   {
     name: 'buys',
@@ -145,15 +140,14 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       "The provider's share of the market, by size and age of its commitment. Its fees also depend on its score and penalties.",
     read: ({ feeShare }) => feeShare.equityLikeShare,
-    kind: 'part',
-    bar: true,
+    kind: 'share',
   },
   {
     name: 'score',
     title: 'Average score',
     meaning: 'How close its orders are to the middle of the order book; the fee share is weighted with it.',
     read: ({ feeShare }) => feeShare.averageScore,
-    kind: 'plain',
+    kind: 'number',
   },
   {
     name: 'stake',
@@ -172,16 +166,19 @@ export const COLUMNS: readonly Column[] = [
   },
 ]
 
-/** Decimal digits shown; the exact text is on hover. */
+/** Whether providers can be sorted by a figure: several have no order. */
+export const isSortable = ({ kind }: Column): boolean => kind !== 'penalties'
+
+/** Decimal digits of an amount; the exact text is on hover. */
 const PLACES = 2
 
-/** Decimal digits of a plain number, such as a score. */
+/** Decimal digits of a number, such as a score. */
 const NUMBER_PLACES = 4
 
 /** A figure as it is read: two decimal digits, in percent or in whole units of the asset if they are known. */
-export function showFigure({ kind, list }: Column, text: string, marketId: string): string {
-  if (list) return text.split(' ').map(formatPart).join(' · ')
-  if (kind === 'part') return formatPart(text)
+export function showFigure({ kind }: Column, text: string, marketId: string): string {
+  if (kind === 'penalties') return text.split(' ').map(formatPart).join(' · ')
+  if (kind !== 'amount' && kind !== 'number') return formatPart(text)
   const number = parseDecimal(text)
   if (number === null) return text
   if (kind === 'amount') return formatAmount(text, marketUnit(marketId), { places: PLACES })

@@ -6,23 +6,29 @@ import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { type Column, isPenalty, showFigure } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 
+const HAVE_BARS: ReadonlySet<Column['kind']> = new Set(['share', 'fee share', 'time on book'])
+
 /** A figure of a provider: exact on hover, with a bar if it is a part of one, marked if it is a penalty. */
 export function ProviderFigure({ column, provider }: { column: Column; provider: ProviderRow }) {
   const text = column.read(provider)
   if (text === null || text === '')
-    return provider.sla === null || column.list ? <span class="quiet">none</span> : <NotKnown />
+    return provider.sla === null || column.kind === 'penalties' ? (
+      <span class="quiet">none</span>
+    ) : (
+      <NotKnown />
+    )
   const number = parseDecimal(text)
   return (
     <>
-      {column.bound && provider.fees.others !== null && 'at most '}
+      {column.kind === 'fee share' && provider.fees.others !== null && 'at most '}
       <Rounded
         text={column.kind === 'amount' ? exactAmount(text, marketUnit(provider.marketId)) : text}
         shown={showFigure(column, text, provider.marketId)}
         name={column.name}
-        bad={column.penalty && isPenalty(text)}
+        bad={column.kind === 'penalty' && isPenalty(text)}
       />
-      {column.bar && number !== null && (
-        <Bar part={number} least={column.least ? leastTime(provider.marketId) : null} />
+      {HAVE_BARS.has(column.kind) && number !== null && (
+        <Bar part={number} least={column.kind === 'time on book' ? leastTime(provider.marketId) : null} />
       )}
     </>
   )

@@ -10,7 +10,7 @@ import { TablePlace } from '../parts/tables/table-place.tsx'
 import { Id } from '../parts/values/id.tsx'
 import { MarketName } from '../parts/values/market-name.tsx'
 import { marketLabel } from '../service/instruments.ts'
-import { COLUMNS, type Column, sortProviders } from './columns.ts'
+import { COLUMNS, type Column, isSortable, sortProviders } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
 import { isBelow, leastTime, ProviderFigure } from './provider-figure.tsx'
@@ -33,7 +33,7 @@ export type ProvidersTableProps = {
 
 /** Providers as a table that is sorted by its columns; on a phone one below the other. */
 export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) {
-  const sortable = COLUMNS.filter(({ list }) => !list).map(({ name }) => name)
+  const sortable = COLUMNS.filter(isSortable).map(({ name }) => name)
   const sorting = readSorting('sort', ['id', ...sortable], DEFAULT)
   const onSort = (chosen: string) => setParams({ sort: chosen, page: null }, { push: false })
   const idTitle = names.party ? 'Party' : 'Market'
@@ -51,7 +51,7 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
       <div class="table-bar">
         <FilterControls />
         <SortField
-          columns={[{ name: 'id', title: idTitle }, ...columns.filter(({ list }) => !list)]}
+          columns={[{ name: 'id', title: idTitle }, ...columns.filter(isSortable)]}
           sorting={sorting}
           onSort={onSort}
         />
@@ -73,7 +73,7 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
               {columns.map((column) => (
                 <SortHeader
                   key={column.name}
-                  name={column.list ? null : column.name}
+                  name={isSortable(column) ? column.name : null}
                   meaning={column.meaning}
                   title={column.kind === 'amount' ? column.title + inUnit(unit) : column.title}
                   sorting={sorting}
