@@ -1,30 +1,13 @@
-import { useEffect, useRef } from 'preact/hooks'
-import type { Bar } from '../../charts/bar.ts'
-import type { Unit } from '../../figures/amount.ts'
-import { useNarrow } from '../../parts/narrow.ts'
-import type { Range } from '../../series/series.ts'
-import { isDark } from '../../theme.ts'
-import type { EstimateLine, FundingData } from './chart-columns.ts'
 import { shownShades } from './chart-legends.ts'
-import { type ChartName, FundingCharts } from './funding-charts.ts'
-import { KEYS_TEXT, useChartKeys } from './use-chart-keys.ts'
+import type { ChartName } from './funding-charts.ts'
+import { KEYS_TEXT } from './use-chart-keys.ts'
+import { type FundingChartsProps, useFundingCharts } from './use-funding-charts.ts'
 
-export type ChartPanelProps = {
-  data: FundingData | null
-  bars: readonly Bar[]
-  /** The line of estimates over the bars. */
-  line: EstimateLine
-  /** Meaning of the bars, for a file. */
-  barsText: string
-  range: Range
-  hidden: ReadonlySet<string>
-  unit: Unit | null
+export type ChartPanelProps = FundingChartsProps & {
   /** Title of a chart in a file. */
   title: string
-  onRange: (range: Range, settled: boolean) => void
-  onPoint: (time: bigint | null) => void
-  /** Lines about a time: beside the pointer, and spoken of a point that keys choose. */
-  tip: (time: bigint) => readonly string[]
+  /** Meaning of the bars, for a file. */
+  barsText: string
   /** Elements above and below the first chart, above the second, and below it. */
   head: preact.ComponentChildren
   figures: preact.ComponentChildren
@@ -33,72 +16,17 @@ export type ChartPanelProps = {
 }
 
 /** The charts, moved and read by mouse, by touch and by keyboard. */
-export function ChartPanel({
-  data,
-  bars,
-  line,
-  barsText,
-  range,
-  hidden,
-  unit,
-  title,
-  onRange,
-  onPoint,
-  tip,
-  head,
-  figures,
-  legend,
-  readout,
-}: ChartPanelProps) {
-  const rates = useRef<HTMLDivElement>(null)
-  const prices = useRef<HTMLDivElement>(null)
-  const premium = useRef<HTMLDivElement>(null)
-  const charts = useRef<FundingCharts | null>(null)
-  const keys = useChartKeys({ charts, data, range, onRange, onPoint, tip })
-  const latest = useRef({ data, bars, line, range, hidden, onRange, onPoint, tip })
-  latest.current = { data, bars, line, range, hidden, onRange, onPoint, tip }
-  const dark = isDark()
-  const narrow = useNarrow()
-  const long = unit === null
-
-  // Charts have the colours and the widths of the time at which they were created.
-  useEffect(() => {
-    const created = new FundingCharts({
-      places: { rates: rates.current!, prices: prices.current!, premium: premium.current! },
-      narrow,
-      long,
-      onRange: (next, settled) => latest.current.onRange(next, settled),
-      onHover: (time) => latest.current.onPoint(time),
-      tip: (time) => latest.current.tip(time),
-    })
-    charts.current = created
-    created.setRange(latest.current.range)
-    created.setHidden(latest.current.hidden)
-    if (latest.current.data !== null) created.setData(latest.current.data)
-    created.setBars(latest.current.bars, latest.current.line)
-    return () => created.destroy()
-  }, [dark, narrow, long])
-  useEffect(() => {
-    charts.current?.setRange(range)
-    keys.pointAgain()
-  }, [range.from, range.to])
-  useEffect(() => {
-    if (data !== null) charts.current?.setData(data)
-    keys.pointAgain()
-  }, [data])
-  useEffect(() => charts.current?.setBars(bars, line), [bars, line])
-  useEffect(() => charts.current?.setHidden(hidden), [hidden])
-
-  const { hasAuctions, hasGaps } = shownShades(data, range)
+export function ChartPanel({ title, barsText, head, figures, legend, readout, ...charts }: ChartPanelProps) {
+  const { places, keys, save } = useFundingCharts(charts)
+  const { hasAuctions, hasGaps } = shownShades(charts.data, charts.range)
+  const { unit } = charts
   const unitText = unit === null ? 'whole numbers as sent' : `in ${unit.symbol}`
   const png = (name: ChartName, what: string, figures: string) => (
     <button
       type="button"
       class="copy"
       aria-label={`Save as PNG: ${what}`}
-      onClick={() =>
-        void charts.current?.save(name, { title: `${title}: ${what}`, figures, name: `${title} ${what}` })
-      }
+      onClick={() => void save(name, { title: `${title}: ${what}`, figures, name: `${title} ${what}` })}
     >
       PNG
     </button>
@@ -120,7 +48,7 @@ export function ChartPanel({
         onKeyDown={keys.onKeyDown}
         onBlur={keys.onBlur}
       >
-        <div ref={rates} class="chart" data-chart="rates" />
+        <div ref={places.rates} class="chart" data-chart="rates" />
         <p id="chart-keys" class="visually-hidden">
           {KEYS_TEXT}
         </p>
@@ -133,7 +61,7 @@ export function ChartPanel({
         <span class="bar-key">
           <Key look="longs">longs pay</Key> <Key look="shorts">shorts pay</Key>{' '}
           <Key look="estimate">estimate</Key>{' '}
-          {line.length > 0 && <Key look="estimate-line">estimate at each time</Key>}{' '}
+          {charts.line.length > 0 && <Key look="estimate-line">estimate at each time</Key>}{' '}
           <Key look="band">every other funding period</Key>{' '}
           {hasAuctions && <Key look="auction">in auction</Key>}{' '}
           {hasGaps && <Key look="gap">blocks are missing</Key>}
@@ -141,7 +69,7 @@ export function ChartPanel({
         {legend}
         {png('prices', 'prices and TWAPs', `Prices and TWAPs, ${unitText}`)}
       </div>
-      <div ref={prices} class="chart" data-chart="prices" />
+      <div ref={places.prices} class="chart" data-chart="prices" />
       <p class="gestures">
         <span class="by-mouse">
           Hover for values · drag to zoom in · double-click to zoom out · Ctrl + wheel to zoom · Shift + drag
@@ -154,7 +82,7 @@ export function ChartPanel({
         <h2 class="chart-title">Premium: (internal TWAP − external TWAP) ÷ external TWAP</h2>
         {png('premium', 'premium', '(Internal TWAP − external TWAP) ÷ external TWAP, in %')}
       </div>
-      <div ref={premium} class="chart" data-chart="premium" />
+      <div ref={places.premium} class="chart" data-chart="premium" />
     </>
   )
 }

@@ -31,7 +31,7 @@ export type ChartName = (typeof CHARTS)[number]
 
 export type FundingChartsOptions = {
   places: Record<ChartName, HTMLElement>
-  /** Below this charts are narrow: lower, with less room for figures. */
+  /** Whether charts are for a narrow page: of other heights, with less room for figures. */
   narrow: boolean
   /** Whether prices are whole numbers of unknown decimals, which need more room. */
   long: boolean

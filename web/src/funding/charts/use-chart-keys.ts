@@ -9,7 +9,7 @@ import type { FundingCharts } from './funding-charts.ts'
 export const KEYS_TEXT =
   'Left and right arrows move from point to point; with Shift they move the range. Plus and minus zoom. Home and End select the first and last point. Escape clears the selection.'
 
-/** The charts, and what they show; the functions are those of `ChartPanelProps`. */
+/** The charts, and what they show; the functions are those of `FundingChartsProps`. */
 export type ChartKeysOptions = {
   charts: RefObject<FundingCharts | null>
   data: FundingData | null

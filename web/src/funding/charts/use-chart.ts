@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import type { Bar } from '../../charts/bar.ts'
 import type { Shade } from '../../charts/draw.ts'
 import { useGapShades } from '../../charts/gap-times.ts'
-import { type Decimal, parseDecimal, subtract, writeDecimal } from '../../figures/decimal.ts'
+import { type Decimal, parseDecimal, subtract, writeDecimal, ZERO } from '../../figures/decimal.ts'
 import { cumulative, dueWithin, type Period } from '../../periods/period.ts'
 import { auctionTimes } from '../../series/auctions.ts'
 import { lastAtOrBefore, momentsOf } from '../../series/series.ts'
@@ -64,7 +64,7 @@ export function useChart(marketId: string, funding: Funding, { range, kind, want
       kind,
       range.from,
       range.to,
-      before && writeDecimal(before),
+      before === null ? null : writeDecimal(before),
     ],
   )
   const values = { kind, values: valuesAs(kind) }
@@ -127,12 +127,9 @@ function useChartData({ series, periods, auctions }: Funding, decimals: number):
   }, [series.data, periods.data, auctionShades, gapShades, decimals])
 }
 
-/**
- * The sum of the rates that were due in a range before the first loaded period: undefined if there are no such periods, null if it is
- * not known.
- */
-function sumBefore({ periods, payments }: Funding, range: Shown['range']): Decimal | null | undefined {
-  if (periods.data !== null && areAllOf(periods.data, range)) return undefined
+/** The sum of the rates that were due in a range before the first loaded period; null if it is not known. */
+function sumBefore({ periods, payments }: Funding, range: Shown['range']): Decimal | null {
+  if (periods.data !== null && areAllOf(periods.data, range)) return ZERO
   if (payments.isOther || payments.data === null) return null
   return withoutLoaded(payments.data, periods.data?.list ?? [])
 }
