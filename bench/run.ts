@@ -13,11 +13,11 @@ import { measureDatabasePages } from './parts/database-pages.ts'
 import { measureExplorer } from './parts/explorer.ts'
 import { measureExport } from './parts/export.ts'
 import { measureGrowth } from './parts/growth.ts'
-import { measureGrpc } from './parts/grpc.ts'
+import { grpcTurns, measureGrpc } from './parts/grpc.ts'
 import { measureImports } from './parts/import.ts'
 import { measureIntake } from './parts/intake.ts'
 import { measureMarketFollowers } from './parts/market-followers.ts'
-import { pageTargets } from './parts/page-targets.ts'
+import { POINTS_PATH, pageTargets } from './parts/page-targets.ts'
 import {
   coldLists,
   coldPoints,
@@ -27,7 +27,7 @@ import {
   measurePage,
 } from './parts/pages.ts'
 import { comparePeers } from './parts/peer.ts'
-import { measurePostgres } from './parts/postgres.ts'
+import { measurePostgres, postgresTurns } from './parts/postgres.ts'
 import { measureProviderStream } from './parts/provider-stream.ts'
 import { measureSeries } from './parts/series.ts'
 import { measureTurns } from './parts/turns.ts'
@@ -48,6 +48,12 @@ import { makeYearOfPeriods } from './stores/year-of-periods.ts'
 
 /** Points of the store that pages are read from. */
 const POINTS = 10_000_000
+
+/** Points of the store whose pages are compared by processor time. */
+const TURNS_POINTS = 2_000_000
+
+/** Pages that are asked for again and again over gRPC. */
+const HOT_OVER_GRPC = [1, 100].map((first) => `${POINTS_PATH}?pagination.first=${first}`)
 
 /** Bytes of a page of 1,000 points of perps-calm as the reference answers it. */
 const REFERENCE_PAGE_BYTES = 424_459
@@ -155,7 +161,19 @@ async function benchLargeStore(add: Add): Promise<void> {
 }
 
 async function benchTurns(add: Add): Promise<void> {
-  add(...(await measureTurns()))
+  const points = await largeStore(TURNS_POINTS)
+  const lists = await largeLists()
+  await keepInMemory(points)
+  await keepInMemory(lists.store)
+  const ofLists = coldLists(lists.targets).filter(({ name }) => name.startsWith('100 '))
+  add(...(await measureTurns(TURNS_POINTS)))
+  add(
+    ...(await grpcTurns([
+      { store: points, hot: HOT_OVER_GRPC, cold: coldPoints(pageTargets(TURNS_POINTS)) },
+      { store: lists.store, hot: [], cold: ofLists },
+    ])),
+  )
+  add(...(await postgresTurns()))
 }
 
 async function benchLists(add: Add): Promise<void> {
@@ -236,19 +254,9 @@ async function benchLive(add: Add): Promise<void> {
 }
 
 async function benchGrpc(add: Add): Promise<void> {
-  const points = await largeStore(POINTS)
-  const lists = await largeLists()
-  await keepInMemory(points)
-  await keepInMemory(lists.store)
-  const target = (first: number) =>
-    `/api/v2/funding-periods/data-points/${LARGE_MARKET}?pagination.first=${first}`
-  const ofLists = coldLists(lists.targets).filter(({ name }) => name.startsWith('100 '))
-  add(
-    ...(await measureGrpc([
-      { store: points, hot: [target(1), target(100)], cold: coldPoints(pageTargets(POINTS)) },
-      { store: lists.store, hot: [], cold: ofLists },
-    ])),
-  )
+  const store = await largeStore(POINTS)
+  await keepInMemory(store)
+  add(...(await measureGrpc(store, HOT_OVER_GRPC)))
 }
 
 async function benchExplorer(add: Add): Promise<void> {

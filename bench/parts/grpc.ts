@@ -4,9 +4,9 @@ import { type Figure, figure, median } from '../figures.ts'
 import { measureCalls } from '../grpc-load.ts'
 import { inTurns } from '../in-turns.ts'
 import { measureLoad } from '../load.ts'
+import { loadsInTurns } from '../loads-in-turns.ts'
 import { type ServerProcess, serveStore } from '../processes.ts'
 import type { ColdPages } from './pages.ts'
-import { loadsInTurns } from './turns.ts'
 
 const CONNECTIONS = 16
 const SECONDS = 2
@@ -16,27 +16,39 @@ const ROUNDS = 3
 const MOST_COLD = 1.6
 const MOST_HOT = 3
 
+const SERVES_GRPC = ['--grpc', '127.0.0.1:0']
+
 /** A service, and its port of gRPC. */
 type GrpcService = { service: ServerProcess; port: number }
 
-/** Hot and cold pages over gRPC beside the same ones over REST, and hot ones beside the smallest answer. */
-export async function measureGrpc(
+/** Hot pages over gRPC beside the same ones over REST, and beside the smallest answer. */
+export async function measureGrpc(store: string, hot: readonly string[]): Promise<Figure[]> {
+  await using service = await serveStore(store, SERVES_GRPC)
+  const served = await grpcOf(service)
+  const figures: Figure[] = []
+  for (const target of hot) figures.push(...(await hotRates(served, target)))
+  return figures
+}
+
+/** Processor time of hot and cold pages over gRPC beside that of the same ones over REST. */
+export async function grpcTurns(
   pages: readonly { store: string; hot: readonly string[]; cold: readonly ColdPages[] }[],
 ): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const { store, hot, cold } of pages) {
-    await using service = await serveStore(store, ['--grpc', '127.0.0.1:0'])
-    const [, port] = await service.printed(/serving gRPC on [\d.]+:(\d+)/)
-    const served = { service, port: Number(port) }
-    for (const target of hot) {
-      figures.push(...(await hotRates(served, target)))
+    await using service = await serveStore(store, SERVES_GRPC)
+    const served = await grpcOf(service)
+    for (const target of hot)
       figures.push(await processorTime(served, `a hot page, ${sizeOf(target)}`, () => target, MOST_HOT))
-    }
-    for (const { name, nextTarget } of cold) {
+    for (const { name, nextTarget } of cold)
       figures.push(await processorTime(served, `a cold page of ${name}`, nextTarget, MOST_COLD))
-    }
   }
   return figures
+}
+
+async function grpcOf(service: ServerProcess): Promise<GrpcService> {
+  const [, port] = await service.printed(/serving gRPC on [\d.]+:(\d+)/)
+  return { service, port: Number(port) }
 }
 
 /** `first=100` */

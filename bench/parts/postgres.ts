@@ -12,13 +12,13 @@ import {
 import { type Figure, figure, median } from '../figures.ts'
 import { inTurns } from '../in-turns.ts'
 import { measureLoad } from '../load.ts'
+import { loadsInTurns } from '../loads-in-turns.ts'
 import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from '../peers/selects-before.ts'
 import { ingest, MAIN, type ServerProcess, serveStore, startServer, usageOf } from '../processes.ts'
 import { WORK } from '../stores/files.ts'
 import { largeLists } from '../stores/large-lists.ts'
 import { largeStore } from '../stores/large-store.ts'
 import { pageTargets, plainTargets } from './page-targets.ts'
-import { loadsInTurns } from './turns.ts'
 
 const run = promisify(execFile)
 const CONNECTIONS = 16
@@ -31,13 +31,8 @@ const TABLE = 'lyra.funding_period_data_points'
  * PostgreSQL's figures beside the database's own: ingestion of points beside `\copy` of the same rows, pages beside
  * pgbench of the select of version 0.1.0 (peers/selects-before.ts). None where PostgreSQL is not installed.
  */
-export async function measurePostgres(points: string): Promise<Figure[]> {
-  const server = await startPostgresServer()
-  if (server === null) {
-    console.log('PostgreSQL is not installed: its figures are left out')
-    return []
-  }
-  try {
+export function measurePostgres(points: string): Promise<Figure[]> {
+  return onPostgres(async (server) => {
     const store = `${server.url}?schema=lyra`
     const { seconds } = await ingest(store, points)
     const copySeconds = await timeCopy(server)
@@ -49,8 +44,26 @@ export async function measurePostgres(points: string): Promise<Figure[]> {
       }),
       ...(await measurePages(server, store)),
       ...(await measureLists(server)),
-      ...(await besidePlainServer(server)),
     ]
+  })
+}
+
+/**
+ * Cold pages beside a plain server on the same database, by processor time of the server and the database together. None where
+ * PostgreSQL is not installed.
+ */
+export function postgresTurns(): Promise<Figure[]> {
+  return onPostgres(besidePlainServer)
+}
+
+async function onPostgres(measure: (server: PostgresServer) => Promise<Figure[]>): Promise<Figure[]> {
+  const server = await startPostgresServer()
+  if (server === null) {
+    console.log('PostgreSQL is not installed: its figures are left out')
+    return []
+  }
+  try {
+    return await measure(server)
   } finally {
     server.remove()
   }
@@ -150,7 +163,6 @@ async function measureLists(server: PostgresServer): Promise<Figure[]> {
   ]
 }
 
-/** Cold pages beside a plain server on the same database, by processor time of the server and the database together. */
 async function besidePlainServer(server: PostgresServer): Promise<Figure[]> {
   const store = `${server.url}?schema=large`
   const source = await largeStore(PLAIN_POINTS)
