@@ -19,7 +19,7 @@ export class SegmentBlocks {
   readonly #segment: LogSegment
   readonly #check = new EventCheck(null)
   /** Those that have not been passed. */
-  #blocks: CompleteBlock[] = []
+  readonly #blocks: CompleteBlock[] = []
   #next: bigint
   /** The events of the open block. */
   #events: Buffer[] = []
@@ -45,8 +45,12 @@ export class SegmentBlocks {
 
   /** The next complete block from a height on, and nothing before it any more; null if none was given yet. */
   from(height: bigint): CompleteBlock | null {
-    this.#blocks = this.#blocks.filter((block) => block.height >= height)
-    return this.#blocks[0] ?? null
+    for (;;) {
+      const [block] = this.#blocks
+      if (block === undefined) return null
+      if (block.height >= height) return block
+      this.#blocks.shift()
+    }
   }
 
   /** Takes the event `bytes[start..end)` at a position of the segment, the next one. */
