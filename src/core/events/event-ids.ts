@@ -34,7 +34,7 @@ export function countIds({ bytes, kind, bodyStart, bodyEnd }: Envelope): number 
 }
 
 /** Where an event is in a block: its index; or why it has none there, since it is of another block, or has come before. */
-export type PlaceInBlock = number | 'other' | 'repeated'
+type PlaceInBlock = number | 'other' | 'repeated'
 
 /** Follows the ids of a block's events in their order. */
 export class BlockIds {
