@@ -50,6 +50,11 @@ export type Coverage = {
   imported: readonly ImportedRange[]
 }
 
+/** Whether imported blocks are without the rows of a resource. */
+export function isImportedWithout({ lacks }: Pick<ImportedRange, 'lacks'>, resource: string): boolean {
+  return lacks.split(' ').includes(resource)
+}
+
 /** Whether two coverages are of the same blocks. Null is that of an empty store. */
 export function haveSameBlocks(one: Coverage | null, other: Coverage | null): boolean {
   if (one === null || other === null) return one === other
@@ -133,9 +138,9 @@ export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
 
 /** The coverage of a resource: blocks without its imported rows count as missing. */
 export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
-  const missing = coverage.imported.flatMap(({ from, to, lacks }): Gap[] =>
-    lacks.split(' ').includes(resource) ? [{ from, to, kind: 'missing', start: null, end: null }] : [],
-  )
+  const missing = coverage.imported
+    .filter((range) => isImportedWithout(range, resource))
+    .map(({ from, to }): Gap => ({ from, to, kind: 'missing', start: null, end: null }))
   if (missing.length === 0) return coverage
   return { ...coverage, gaps: [...coverage.gaps, ...missing].sort(byFrom) }
 }

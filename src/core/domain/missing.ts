@@ -1,4 +1,4 @@
-import type { Coverage } from './coverage.ts'
+import { type Coverage, isImportedWithout } from './coverage.ts'
 import type { TimeSpan } from './gap-list.ts'
 import { byFrom, type HeightRange } from './height-ranges.ts'
 
@@ -25,8 +25,8 @@ export function missingOf({ gaps, imported, since }: Coverage, used: readonly Ro
     used.some((range) => isBefore(gap.start, range.end) && isBefore(range.start, gap.end)),
   )
   // Imported blocks have no times.
-  const notImported = imported.filter(({ lacks }) =>
-    used.some(({ resource }) => lacks.split(' ').includes(resource)),
+  const notImported = imported.filter((range) =>
+    used.some(({ resource }) => isImportedWithout(range, resource)),
   )
   const missing = [
     ...touched.map(({ from, to, start, end }) => ({ from, to, start, end })),

@@ -1,4 +1,4 @@
-import type { Coverage } from '../../../domain/coverage.ts'
+import { type Coverage, isImportedWithout } from '../../../domain/coverage.ts'
 import { type Decimal, parseDecimal } from '../../../domain/decimal.ts'
 import { isWithin } from '../../../domain/height-ranges.ts'
 import { MAX_INT64, MIN_INT64 } from '../../../domain/integers.ts'
@@ -190,7 +190,7 @@ function feesEntry(
 /** Whether a store has a resource's rows of a block that it has. */
 function hasResource({ since, imported }: Coverage, name: string, height: bigint): boolean {
   if (since.some(({ resource, height: from }) => resource === name && height < from)) return false
-  const without = imported.filter(({ lacks }) => lacks.split(' ').includes(name))
+  const without = imported.filter((range) => isImportedWithout(range, name))
   return !isWithin(without, height)
 }
 

@@ -1,4 +1,4 @@
-import type { Coverage } from '../../../domain/coverage.ts'
+import { type Coverage, isImportedWithout } from '../../../domain/coverage.ts'
 import type { HeightRange } from '../../../domain/height-ranges.ts'
 import { greatest, least, MIN_INT64 } from '../../../domain/integers.ts'
 import { indexAt } from '../../../domain/series.ts'
@@ -64,7 +64,7 @@ function* readLastPublished({ first, height, gaps, imported }: Coverage): Query<
   const unpublished: HeightRange[] = [
     { from: 1n, to: first - 1n },
     ...gaps.filter(({ kind }) => kind === 'missing'),
-    ...imported.filter(({ lacks }) => lacks.split(' ').includes(fundingPayments.name)),
+    ...imported.filter((range) => isImportedWithout(range, fundingPayments.name)),
   ]
   for (let upTo = height; ; ) {
     const [last] = yield { text: READ_LAST_UP_TO_HEIGHT, values: [upTo] }
