@@ -1,6 +1,8 @@
 import { type Missing, missingOf } from '../../../domain/missing.ts'
 import type { ProviderSla } from '../../../events/event.ts'
 import type { Row } from '../../../model/resource.ts'
+import { auctions } from '../../../resources/auctions/description.ts'
+import { epochs } from '../../../resources/epochs/description.ts'
 import { liquidityProviders } from '../../../resources/liquidity-providers/description.ts'
 import { LIVE_STATUSES } from '../../../resources/liquidity-providers/table.ts'
 import type { StoreVersion } from '../../changes.ts'
@@ -77,9 +79,9 @@ export function* readStandings(query: StandingQuery, most = MOST_STANDINGS): Que
   const since = epoch?.beforeStart ?? null
   const missing = missingOf(coverage, [
     // A provision of any time may be live.
-    { resource: 'liquidityProviders', start: null, end: null },
-    { resource: 'epochs', start: since, end: null },
-    { resource: 'auctions', start: since, end: null },
+    { resource: liquidityProviders.name, start: null, end: null },
+    { resource: epochs.name, start: since, end: null },
+    { resource: auctions.name, start: since, end: null },
   ])
   const answer = { storeHead, version, missing: missing.missing, since: missing.since }
   const { providers, slaRows } = yield* readProviders(query, most)
