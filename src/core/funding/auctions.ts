@@ -14,29 +14,36 @@ export function noAuctions(): Auctions {
   return { closed: [], open: null }
 }
 
+/** What became of the last auction: it is `gone` if it ended in the second in which it began. */
+export type AuctionChange = 'began' | 'continued' | 'ended' | 'gone'
+
 /**
- * Records that an auction began at `time`. Ignored during an auction (an extension is sent like a beginning). An
- * auction that begins in the second in which the last one ended continues it.
+ * Records that an auction began at `time`. Ignored during an auction (an extension is sent like a beginning): then it
+ * returns null. An auction that begins in the second in which the last one ended continues it.
  */
-export function enterAuction(auctions: Auctions, time: bigint): void {
-  if (auctions.open !== null) return
+export function enterAuction(auctions: Auctions, time: bigint): AuctionChange | null {
+  if (auctions.open !== null) return null
   const last = auctions.closed.at(-1)
   if (last?.end === time) {
     auctions.closed.pop()
     auctions.open = last.start
-  } else {
-    auctions.open = time
+    return 'continued'
   }
+  auctions.open = time
+  return 'began'
 }
 
 /**
- * Records that the auction in progress, if any, ended at `time`. An auction that ends in the second in which it began is
- * not recorded.
+ * Records that the auction in progress ended at `time`; returns null if there is none. An auction that ends in the second
+ * in which it began is not recorded.
  */
-export function leaveAuction(auctions: Auctions, time: bigint): void {
-  if (auctions.open !== null && auctions.open < time)
-    auctions.closed.push({ start: auctions.open, end: time })
+export function leaveAuction(auctions: Auctions, time: bigint): AuctionChange | null {
+  const start = auctions.open
+  if (start === null) return null
   auctions.open = null
+  if (start >= time) return 'gone'
+  auctions.closed.push({ start, end: time })
+  return 'ended'
 }
 
 /** Forgets ended auctions, as happens with a new period. An auction in progress keeps its start. */

@@ -43,37 +43,31 @@ export function intervalsOf(marketId: string, events: readonly Row[], after: Eve
   const state = noAuctions()
   const rows: IntervalRow[] = []
   for (const { isLeave, isOpening, second, position } of events.map(auctionEventOf)) {
-    const isInAuction = state.open !== null
-    if (isLeave !== isInAuction) continue
-    const { length } = state.closed
-    if (isLeave) {
-      leaveAuction(state, second)
-      const row = rows.pop()!
-      if (state.closed.length > length) rows.push({ ...row, end_timestamp: second, ...columnsOf(position) })
+    const change = isLeave ? leaveAuction(state, second) : enterAuction(state, second)
+    if (change === null) continue
+    if (change === 'began') {
+      const previous = rows.at(-1)
+      rows.push({
+        market_id: marketId,
+        start_timestamp: second,
+        end_timestamp: null,
+        opening_auction: isOpening ? 1 : 0,
+        after_height: previous?.height ?? after.height,
+        after_index: previous?.event_index ?? after.index,
+        begin_height: position.height,
+        begin_index: position.index,
+        ...columnsOf(position),
+      })
       continue
     }
-    enterAuction(state, second)
-    // One that adjoins the last auction continues it.
-    if (state.closed.length < length) {
-      rows.push({ ...rows.pop()!, end_timestamp: null, ...columnsOf(position) })
-      continue
-    }
-    const previous = rows.at(-1)
-    rows.push({
-      market_id: marketId,
-      start_timestamp: second,
-      end_timestamp: null,
-      opening_auction: isOpening ? 1 : 0,
-      after_height: previous?.height ?? after.height,
-      after_index: previous?.event_index ?? after.index,
-      begin_height: position.height,
-      begin_index: position.index,
-      ...columnsOf(position),
-    })
+    const last = rows.pop()!
+    if (change === 'gone') continue
+    rows.push({ ...last, end_timestamp: change === 'ended' ? second : null, ...columnsOf(position) })
   }
   return rows
 }
 
+/** Where the last event is that changed an auction. */
 const columnsOf = ({ height, index }: EventPosition) => ({ height, event_index: index })
 
 function auctionEventOf([leave, opening, time, height, index]: Row): AuctionEvent {
