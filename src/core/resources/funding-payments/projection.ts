@@ -15,6 +15,7 @@ import {
 } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
 import { createBatch, putSource } from '../../model/batch.ts'
+import type { RowSource } from '../../model/batch-rows.ts'
 import type { ProjectedBlock, Projection } from '../../model/projection.ts'
 import type { RowOf } from '../../model/table.ts'
 import { type PartyAmounts, readPartyAmount } from '../party-amounts.ts'
@@ -61,9 +62,8 @@ export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
   decode: decodePayments,
   faultOf: faultOfPayments,
   project: (batch, event, position, block, at) => {
-    const rows = new PaymentRows(event, position, block.timestamp)
-    for (const { payment, amount } of lossesOf(block).get(at) ?? []) rows.lose(payment, amount)
-    putSource(batch, fundingPaymentTable, rows)
+    const changed = changedAmounts(event.payments, lossesOf(block).get(at) ?? [])
+    putSource(batch, fundingPaymentTable, paymentRows(event, position, block.timestamp, changed))
   },
 }
 
@@ -119,42 +119,42 @@ function withLoss(before: ChangedAmounts, text: string): ChangedAmounts {
   return Object.values(changed).every(isStorableNumber) ? changed : before
 }
 
+/** The amounts of payments that had losses, by their place in the event. */
+function changedAmounts(payments: PaymentList, losses: readonly Loss[]): ReadonlyMap<number, ChangedAmounts> {
+  const changed = new Map<number, ChangedAmounts>()
+  for (const { payment, amount: loss } of losses) {
+    const before = changed.get(payment) ?? { amount: payments.at(payment).amount, loss_amount: '0' }
+    changed.set(payment, withLoss(before, loss))
+  }
+  return changed
+}
+
 /** The rows of an event's payments, sorted as most indexes are. */
-class PaymentRows implements Iterable<PaymentRow> {
-  readonly marketId: string
-  readonly #payments: PaymentList
-  readonly #shared: Omit<PaymentRow, 'party_id' | keyof ChangedAmounts>
-  /** Changed amounts, by the payment's place in the event. */
-  readonly #changed = new Map<number, ChangedAmounts>()
-
-  constructor(
-    { marketId, seq, payments }: FundingPaymentsEvent,
-    { height, index }: EventPosition,
-    timestamp: bigint,
-  ) {
-    this.marketId = marketId
-    this.#payments = payments
-    this.#shared = { market_id: marketId, seq, timestamp, height, event_index: index }
-  }
-
-  get length(): number {
-    return this.#payments.length
-  }
-
-  /** @param payment its place in the event */
-  lose(payment: number, loss: string): void {
-    const { amount } = this.#payments.at(payment)
-    const before = this.#changed.get(payment) ?? { amount, loss_amount: '0' }
-    this.#changed.set(payment, withLoss(before, loss))
-  }
-
-  *[Symbol.iterator](): Generator<PaymentRow> {
-    const { market_id, seq, timestamp, height, event_index } = this.#shared
-    for (const payment of this.#payments.orderByParty()) {
-      const { partyId: party_id, amount } = this.#payments.at(payment)
-      const { amount: paid, loss_amount } = this.#changed.get(payment) ?? { amount, loss_amount: '0' }
-      yield { market_id, party_id, seq, timestamp, amount: paid, loss_amount, height, event_index }
-    }
+function paymentRows(
+  { marketId, seq, payments }: FundingPaymentsEvent,
+  { height, index }: EventPosition,
+  timestamp: bigint,
+  changed: ReadonlyMap<number, ChangedAmounts>,
+): RowSource {
+  return {
+    marketId,
+    length: payments.length,
+    *[Symbol.iterator](): Generator<PaymentRow> {
+      for (const payment of payments.orderByParty()) {
+        const { partyId, amount: due } = payments.at(payment)
+        const { amount, loss_amount } = changed.get(payment) ?? { amount: due, loss_amount: '0' }
+        yield {
+          market_id: marketId,
+          party_id: partyId,
+          seq,
+          timestamp,
+          amount,
+          loss_amount,
+          height,
+          event_index: index,
+        }
+      }
+    },
   }
 }
 
