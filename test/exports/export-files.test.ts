@@ -432,3 +432,19 @@ test('A cached file is given to its client, though another request needs its roo
   await first.release()
   await files.close()
 })
+
+test('A request with too many rows stays known while files are dropped for others', async () => {
+  const files = new ExportFiles({ bytes: 1_000, files: 1, allBytes: 1_000 })
+  const gone = new AbortController().signal
+  let tries = 0
+  const tooLong = async () => {
+    tries++
+    return null
+  }
+  assert.equal(await files.fileOf('too long', tooLong, gone), null)
+  const written = async () => ExportFile.create({ height: '1', timestamp: '1' })
+  for (const key of ['one', 'other']) await (await files.fileOf(key, written, gone))!.release()
+  assert.equal(await files.fileOf('too long', tooLong, gone), null)
+  assert.equal(tries, 1)
+  await files.close()
+})

@@ -164,11 +164,16 @@ export class ExportFiles {
     this.#bytes -= bytes
   }
 
-  /** Drops files that nobody reads, the longest unused first, until there is room for one more. Returns whether there is. */
+  /**
+   * Drops files that nobody reads, the longest unused first, until there is room for one more; requests known to have too
+   * many rows only if there are too many entries, as they have no file. Returns whether there is room.
+   */
   #makeRoom(): boolean {
     for (const [key, { written }] of this.#cached) {
       if (this.#hasRoom()) break
-      if (written !== null && written.file?.isRead !== true) void this.#drop(key)
+      if (written === null) continue
+      const isInTheWay = written.file === null ? this.#cached.size >= MAX_CACHED : !written.file.isRead
+      if (isInTheWay) void this.#drop(key)
     }
     return this.#hasRoom()
   }
