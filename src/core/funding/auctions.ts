@@ -14,14 +14,11 @@ export function noAuctions(): Auctions {
   return { closed: [], open: null }
 }
 
-/** What became of the last auction: it is `gone` if it ended in the second in which it began. */
-export type AuctionChange = 'began' | 'continued' | 'ended' | 'gone'
-
 /**
- * Records that an auction began at `time`. Ignored during an auction (an extension is sent like a beginning): then it
- * returns null. An auction that begins in the second in which the last one ended continues it.
+ * Records that an auction began at `time`. An auction that begins in the second in which the last one ended continues it.
+ * Returns null during an auction, when it is ignored: an extension is sent like a beginning.
  */
-export function enterAuction(auctions: Auctions, time: bigint): AuctionChange | null {
+export function enterAuction(auctions: Auctions, time: bigint): 'began' | 'continued' | null {
   if (auctions.open !== null) return null
   const last = auctions.closed.at(-1)
   if (last?.end === time) {
@@ -34,10 +31,10 @@ export function enterAuction(auctions: Auctions, time: bigint): AuctionChange | 
 }
 
 /**
- * Records that the auction in progress ended at `time`; returns null if there is none. An auction that ends in the second
- * in which it began is not recorded.
+ * Records that the auction in progress ended at `time`. An auction that ends in the second in which it began is not recorded:
+ * it is gone. Returns null if none is in progress.
  */
-export function leaveAuction(auctions: Auctions, time: bigint): AuctionChange | null {
+export function leaveAuction(auctions: Auctions, time: bigint): 'ended' | 'gone' | null {
   const start = auctions.open
   if (start === null) return null
   auctions.open = null

@@ -4,6 +4,7 @@ import { fundingPeriodDataPoints } from './funding-period-data-points/descriptio
 import { fundingPeriods } from './funding-periods/description.ts'
 import { instruments } from './instruments/description.ts'
 import { marketData } from './market-data/description.ts'
+import { marketDataTable } from './market-data/table.ts'
 import { rateAverages } from './rate-averages.ts'
 
 /**
@@ -23,7 +24,7 @@ export const marketSummaries = defineResource({
   filters: ['marketId'],
   storage: {
     table: 'markets',
-    derivedFrom: ['market_data'],
+    derivedFrom: [marketDataTable.name],
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },

@@ -26,7 +26,7 @@ const decodeFields = decoderOf<EpochFields>(
   },
 )
 
-/** The start or the end of an epoch. An end also makes rows of provider history. */
+/** The start or the end of an epoch. An end also adds rows of provider history. */
 export const epochProjection: Projection<EpochEvent> = {
   kind: 'epoch',
   numbers: [131],

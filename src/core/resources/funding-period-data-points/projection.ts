@@ -47,7 +47,7 @@ function decodeDataPoint(reader: WireReader): FundingPeriodDataPointEvent {
     else if (tag === bytesOf(7)) twap = reader.text()
     else reader.skip(tag)
   }
-  const event: FundingPeriodDataPointEvent = {
+  return {
     kind: 'funding-period-data-point',
     marketId,
     seq,
@@ -56,7 +56,6 @@ function decodeDataPoint(reader: WireReader): FundingPeriodDataPointEvent {
     timestamp,
     twap,
   }
-  return event
 }
 
 /** Why a data point is left out, from whatever source; null if it is stored. An invalid id arrives as `""`. */

@@ -1,5 +1,6 @@
 import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
 import { defineResource } from '../../model/resource.ts'
+import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
 
 /** Names and decimals of each market. */
 export const instruments = defineResource({
@@ -25,7 +26,7 @@ export const instruments = defineResource({
         ${latest('instruments', 'assets')}
       from instruments left join assets on assets.asset_id = instruments.settlement_asset
         left join ${withRowsOf('instrument_terms', 'instruments')} on instrument_terms.market_id = instruments.market_id`,
-    derivedFrom: ['instruments', 'instrument_terms', 'assets'],
+    derivedFrom: [instrumentTable.name, instrumentTermTable.name, assetTable.name],
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },

@@ -1,5 +1,6 @@
 import { defineResource } from '../../model/resource.ts'
 import { AMOUNT, EQUITY_LIKE_SHARE, FRACTION, PENALTY } from '../liquidity-providers/description.ts'
+import { paidFeesTable } from '../paid-liquidity-fees/table.ts'
 import { historyTable } from './table.ts'
 
 /** Fields from the SLA of a provider. */
@@ -41,7 +42,7 @@ export const liquidityProviderHistory = defineResource({
             )
         ) as fees_paid
       from liquidity_provider_history as history`,
-    derivedFrom: ['liquidity_provider_history', 'paid_liquidity_fees'],
+    derivedFrom: [historyTable.name, paidFeesTable.name],
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },

@@ -1,6 +1,6 @@
 import type { DecimalForm } from '../../model/field.ts'
 import { defineResource } from '../../model/resource.ts'
-import { LIVE_STATUSES, providerTable, provisionTable } from './table.ts'
+import { LIVE_STATUSES, providerListTable, providerTable, provisionTable } from './table.ts'
 
 export const EQUITY_LIKE_SHARE =
   "The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties."
@@ -48,7 +48,7 @@ export const liquidityProviders = defineResource({
         on liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and ${IS_LIVE}`,
-    derivedFrom: ['liquidity_provider_lists', 'liquidity_provisions'],
+    derivedFrom: [providerListTable.name, provisionTable.name],
   },
   fields: [
     { name: 'partyId', meaning: 'The party.', form: 'partyId' },

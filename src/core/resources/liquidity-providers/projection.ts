@@ -5,7 +5,7 @@ import { decoderOf, marketField, partyField, textField, uint32Field } from '../.
 import type { WireReader } from '../../events/wire-reader.ts'
 import { put } from '../../model/batch.ts'
 import type { Projection } from '../../model/projection.ts'
-import { provisionTable } from './table.ts'
+import { LAST_STATUS, provisionTable } from './table.ts'
 
 const decodeFields = decoderOf<LiquidityProvisionEvent>(
   { kind: 'liquidity-provision' },
@@ -41,6 +41,6 @@ function decodeProvision(reader: WireReader): LiquidityProvisionEvent {
 function faultOfProvision(event: LiquidityProvisionEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.partyId === '') return 'invalid party ID'
-  if (event.status > 6) return 'unknown provision status'
+  if (event.status > LAST_STATUS) return 'unknown provision status'
   return isKey(event.provisionId) ? null : 'text that cannot be kept'
 }

@@ -1,6 +1,9 @@
 import { json, lowerCase, marketId, orNull, partyId, positionColumns, small } from '../../model/columns.ts'
 import { defineTable, type TextRow } from '../../model/table.ts'
 
+/** The highest number of `LiquidityProvision.Status`. */
+export const LAST_STATUS = 6
+
 /** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
 export const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 
@@ -12,7 +15,7 @@ export const provisionTable = defineTable({
     provision_id: lowerCase(),
     market_id: marketId(),
     party_id: partyId(),
-    status: small(6),
+    status: small(LAST_STATUS),
     ...positionColumns,
   },
   key: ['provision_id'],

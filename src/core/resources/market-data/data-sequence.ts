@@ -13,7 +13,7 @@ export function addMarketData({ marketData }: Batch, data: PositionedMarketData)
 
 /**
  * The data of a market in a batch. There may be tens of thousands, and hardly any but the last are decoded: the others are
- * kept without objects, which the garbage collector would move again and again.
+ * in columns, without objects, which the garbage collector would move again and again.
  */
 class DataSequence implements MarketDataSequence {
   #last: PositionedMarketData

@@ -46,7 +46,10 @@ export function latestDataRow(data: MarketDataSequence): RowOf<typeof marketData
   return { ...row, highest_seq: greatest([row.highest_seq, ...earlier]) }
 }
 
-/** The seq of the period that an estimate is for. The core sends 0 in both cases. */
+/**
+ * The seq of the period that an estimate is for; {@link NO_SEQ} if it is for none. The core sends 0 for none and for the first
+ * period, whose estimate has other values, too.
+ */
 function seqNamedBy(estimate: PerpetualData | null): bigint {
   if (estimate === null) return NO_SEQ
   const { seq, fundingPayment, fundingRate, internalTwap, externalTwap } = estimate

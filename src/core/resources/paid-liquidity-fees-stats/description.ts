@@ -1,5 +1,4 @@
-import type { RequestKind, Selection } from '../../model/resource.ts'
-import { defineResource } from '../../model/resource.ts'
+import { defineResource, type RequestKind, type Selection } from '../../model/resource.ts'
 import { paidFeesPartyTable, paidFeesStatsTable } from './table.ts'
 
 /** What markets paid to their liquidity providers, by epoch. */

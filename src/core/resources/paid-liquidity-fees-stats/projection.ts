@@ -6,7 +6,7 @@ import { putFeesWithoutEnd } from '../liquidity-provider-history/projection.ts'
 import { decodePaidFees, faultOfPaidFees, type PaidFeesEvent } from '../paid-liquidity-fees/decode.ts'
 import { paidFeesPartyTable, paidFeesStatsTable } from './table.ts'
 
-/** What a market paid to its liquidity providers for an epoch: a row. It may also make rows of provider history. */
+/** What a market paid to its liquidity providers for an epoch: a row. It may also add rows of provider history. */
 export const paidFeesProjection: Projection<PaidFeesEvent> = {
   kind: 'paid-liquidity-fees',
   numbers: [179],

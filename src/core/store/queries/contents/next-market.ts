@@ -1,10 +1,8 @@
 import type { Resource } from '../../../model/resource.ts'
 import type { Query } from '../../queries-protocol.ts'
 
-/**
- * The table whose rows name the markets of a resource. Data points have numbers of markets, so it is the table of numbers.
- */
-function namerOf({ name, storage, filters }: Resource): string {
+/** The table whose rows name the markets of a resource: that of all markets' numbers, if its own rows have only those. */
+function tableNamingMarkets({ name, storage, filters }: Resource): string {
   if (storage.marketColumn === 'market') return 'markets'
   if (storage.marketColumn === undefined && !filters.some(({ name }) => name === 'marketId'))
     throw new TypeError(`${name}: its rows name no market`)
@@ -22,7 +20,7 @@ export function* readNextMarket(
 ): Query<string | null> {
   const operator = `${descending ? '<' : '>'}${from?.inclusive === true ? '=' : ''}`
   const [row] = yield {
-    text: `select ${descending ? 'max' : 'min'}(market_id) from ${namerOf(resource)}
+    text: `select ${descending ? 'max' : 'min'}(market_id) from ${tableNamingMarkets(resource)}
       ${from === null ? '' : `where market_id ${operator} $1`}`,
     values: from === null ? [] : [from.marketId],
   }

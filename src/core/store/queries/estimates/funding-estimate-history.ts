@@ -1,6 +1,6 @@
 import { type Missing, missingOf } from '../../../domain/missing.ts'
 import { DAY } from '../../../domain/time.ts'
-import { auctionTable } from '../../../resources/auctions/table.ts'
+import { auctions } from '../../../resources/auctions/description.ts'
 import { fundingPeriodDataPoints } from '../../../resources/funding-period-data-points/description.ts'
 import { fundingPeriods } from '../../../resources/funding-periods/description.ts'
 import type { StoreVersion } from '../../changes.ts'
@@ -55,7 +55,7 @@ export function* readEstimateHistory(query: EstimateHistoryQuery): Query<Estimat
   const periods = yield* readPeriods(query.marketId, from, end)
   const missing = missingOf(
     coverage,
-    [fundingPeriods.name, fundingPeriodDataPoints.name, auctionTable.name].map((resource) => ({
+    [fundingPeriods.name, fundingPeriodDataPoints.name, auctions.name].map((resource) => ({
       resource,
       start: periods[0]?.start ?? start,
       end,

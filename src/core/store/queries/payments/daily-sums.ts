@@ -1,10 +1,11 @@
+import { getOrInsert } from '../../../domain/get-or-insert.ts'
 import { indexAt } from '../../../domain/series.ts'
 import { DAY } from '../../../domain/time.ts'
 import type { RowOf } from '../../../model/table.ts'
 import type { dailySumTable, paymentSpanTable } from '../../../resources/funding-payments/table.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { textOf } from '../../statements.ts'
-import { FundingSum, summandOf } from './funding-sum.ts'
+import { type FundingSum, newSum, summandOf } from './funding-sum.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
 import { readStoredDays } from './summed-days.ts'
 
@@ -86,13 +87,7 @@ export function* readSumRows(
   yield* readByKey(scan, Number.POSITIVE_INFINITY, ([party, amount, lossAmount]) => {
     const summand = summandOf(String(amount), String(lossAmount))
     if (summand === null) return
-    const partyId = String(party)
-    let sum = sums.get(partyId)
-    if (sum === undefined) {
-      sum = new FundingSum()
-      sums.set(partyId, sum)
-    }
-    sum.add(summand)
+    getOrInsert(sums, String(party), newSum).add(summand)
   })
   const inOrder = [...sums].sort(([a], [b]) => (a < b ? -1 : 1))
   return inOrder.map(([partyId, sum]) => {

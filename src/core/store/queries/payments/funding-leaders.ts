@@ -1,10 +1,11 @@
 import { compareDecimals } from '../../../domain/decimal.ts'
+import { getOrInsert } from '../../../domain/get-or-insert.ts'
 import { NETWORK } from '../../../domain/ids.ts'
 import type { Missing } from '../../../domain/missing.ts'
 import type { StoreVersion } from '../../changes.ts'
 import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
-import { FundingSum, type FundingSums, type PaymentRange } from './funding-sum.ts'
+import { type FundingSum, type FundingSums, newSum, type PaymentRange } from './funding-sum.ts'
 import { readPaymentCoverage } from './payment-coverage.ts'
 import { MAX_SUMMED_ROWS, readSummands } from './read-summands.ts'
 
@@ -48,13 +49,7 @@ export function* readFundingLeaders(query: FundingLeadersQuery): Query<FundingLe
   let left = MAX_SUMMED_ROWS
   for (const marketId of yield* readMarkets(query)) {
     const read = yield* readSummands({ marketId, partyId: null }, query, days, left, (summand) => {
-      if (summand.partyId === NETWORK) return
-      let sum = parties.get(summand.partyId)
-      if (sum === undefined) {
-        sum = new FundingSum()
-        parties.set(summand.partyId, sum)
-      }
-      sum.add(summand)
+      if (summand.partyId !== NETWORK) getOrInsert(parties, summand.partyId, newSum).add(summand)
     })
     if (read === null) return { ...state, parties: 0, leaders: [], isTooLong: true }
     left -= read

@@ -74,3 +74,6 @@ export class FundingSum {
     }
   }
 }
+
+/** A sum of no payments. */
+export const newSum = (): FundingSum => new FundingSum()

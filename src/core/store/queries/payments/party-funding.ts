@@ -1,9 +1,10 @@
 import { type CalendarSpan, startOfSpan } from '../../../domain/calendar.ts'
+import { getOrInsert } from '../../../domain/get-or-insert.ts'
 import type { Missing } from '../../../domain/missing.ts'
 import type { StoreVersion } from '../../changes.ts'
 import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
-import { FundingSum, type FundingSums, type PaymentRange } from './funding-sum.ts'
+import { type FundingSum, type FundingSums, newSum, type PaymentRange } from './funding-sum.ts'
 import { readPaymentCoverage } from './payment-coverage.ts'
 import { MAX_SUMMED_ROWS, readSummands } from './read-summands.ts'
 
@@ -41,13 +42,9 @@ export function* readPartyFunding(query: PartyFundingQuery): Query<PartyFunding 
   const { partyId, marketId, span } = query
   const markets = new Map<string, MarketSums>()
   const read = yield* readSummands({ marketId, partyId }, query, days, MAX_SUMMED_ROWS, (summand) => {
-    let sums = markets.get(summand.marketId)
-    if (sums === undefined) {
-      sums = { all: new FundingSum(), buckets: new Map() }
-      markets.set(summand.marketId, sums)
-    }
-    sums.all.add(summand)
-    if (span !== null) bucketAt(sums, startOfSpan(summand.time, span)).add(summand)
+    const { all, buckets } = getOrInsert(markets, summand.marketId, noSums)
+    all.add(summand)
+    if (span !== null) getOrInsert(buckets, startOfSpan(summand.time, span), newSum).add(summand)
   })
   if (read === null) return { ...state, markets: [], isTooLong: true }
   const inOrder = [...markets].sort(([a], [b]) => (a < b ? -1 : 1))
@@ -57,13 +54,7 @@ export function* readPartyFunding(query: PartyFundingQuery): Query<PartyFunding 
 /** The sums of a market: of all payments, and of buckets by their start. */
 type MarketSums = { all: FundingSum; buckets: Map<bigint, FundingSum> }
 
-function bucketAt({ buckets }: MarketSums, start: bigint): FundingSum {
-  const known = buckets.get(start)
-  if (known !== undefined) return known
-  const bucket = new FundingSum()
-  buckets.set(start, bucket)
-  return bucket
-}
+const noSums = (): MarketSums => ({ all: newSum(), buckets: new Map() })
 
 function marketFunding([marketId, { all, buckets }]: [string, MarketSums]): MarketFunding {
   const inOrder = [...buckets].sort(([a], [b]) => (a < b ? -1 : 1))

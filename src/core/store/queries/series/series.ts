@@ -187,8 +187,8 @@ function* readLevel(
   buckets: Map<number, Bucket>,
 ): Query<void> {
   const ends = [times.from / nanoseconds, times.to / nanoseconds, from / nanoseconds]
-  const [row] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
-  const [offsets, counts, seqs, ...texts] = listsOf(row!)
+  const [columns] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
+  const [offsets, counts, seqs, ...texts] = listsOf(columns!)
   const ratio = Number(interval.nanoseconds / nanoseconds)
   const textAt = (column: number, row: number) => texts[column]![row]!
   const summaryAt = (column: number, row: number) =>
