@@ -177,7 +177,7 @@ function timesOf(lines: readonly (readonly Step[])[]): bigint[] {
 }
 
 /**
- * The first line less the second one, while both have a value; null if there are not two of them, or their rates are of periods
+ * The first line minus the second one, while both have a value; null if there are not two of them, or their rates are of periods
  * that may have different lengths.
  */
 export function spreadOf(lines: readonly Line[], shown: Shown): Step[] | null {
@@ -195,10 +195,10 @@ export function spreadOf(lines: readonly Line[], shown: Shown): Step[] | null {
   }
   const [oneAt, otherAt] = [valueAt(steps), valueAt(others)]
   return times.slice(0, -1).flatMap((start, index) => {
-    const [value, less] = [oneAt(start), otherAt(start)]
-    return value === null || less === null
+    const [value, subtrahend] = [oneAt(start), otherAt(start)]
+    return value === null || subtrahend === null
       ? []
-      : [{ start, end: times[index + 1]!, value: subtract(value, less) }]
+      : [{ start, end: times[index + 1]!, value: subtract(value, subtrahend) }]
   })
 }
 

@@ -1,5 +1,12 @@
 import { useState } from 'preact/hooks'
-import { forgetParty, MOST_SAVED, maySaveMore, savedParties, saveParty } from '../saved/saved-parties.ts'
+import {
+  forgetParty,
+  MAX_NAME,
+  MOST_SAVED,
+  maySaveMore,
+  savedParties,
+  saveParty,
+} from '../saved/saved-parties.ts'
 
 /** Saves a party in this browser, by a name, or forgets it. */
 export function SaveParty({ partyId }: { partyId: string }) {
@@ -21,7 +28,7 @@ export function SaveParty({ partyId }: { partyId: string }) {
         <span class="field-label">Name</span>
         <input
           value={name}
-          maxLength={40}
+          maxLength={MAX_NAME}
           placeholder="such as Desk 2"
           title="Kept in this browser alone"
           autocomplete="off"

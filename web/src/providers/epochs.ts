@@ -172,7 +172,6 @@ export function describeUnknownCosts({ fees, penalties }: UnknownCosts): string[
  * Which epoch's fee penalty cost most and when that was, and why as far as the figures prove it.
  *
  * @param rows newest first
- *
  * @param terms the market's SLA, as it is now
  */
 export function describeDearest(

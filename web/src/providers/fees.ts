@@ -41,30 +41,15 @@ export type ProviderRow = LiquidityProvider & { fees: Fees }
  * @param providers all of each market: their shares have one sum
  */
 export function withFees(providers: readonly LiquidityProvider[]): ProviderRow[] {
-  const markets = new Map<string, LiquidityProvider[]>()
-  for (const provider of providers) {
-    const own = markets.get(provider.marketId)
-    if (own === undefined) markets.set(provider.marketId, [provider])
-    else own.push(provider)
-  }
-  const weights = new Map<
-    string,
-    { of: (provider: LiquidityProvider) => Decimal; sum: Decimal; others: string | null }
-  >()
-  for (const [marketId, own] of markets) {
-    const byScore = sumOf(own, scored)
-    const shares = sumOf(own, equity)
-    const others =
-      shares.digits !== 0n && compare(shares, WHOLE) < 0 ? writeDecimal(subtract(ONE, shares)) : null
-    // Without any score the shares alone count.
-    weights.set(
+  const weights = new Map(
+    [...Map.groupBy(providers, ({ marketId }) => marketId)].map(([marketId, own]) => [
       marketId,
-      byScore.digits !== 0n ? { of: scored, sum: byScore, others } : { of: equity, sum: shares, others },
-    )
-  }
+      weightsOf(own),
+    ]),
+  )
   return providers.map((provider) => {
-    const { of, sum, others } = weights.get(provider.marketId)!
-    const weight = of(provider)
+    const { weightOf, sum, others } = weights.get(provider.marketId)!
+    const weight = weightOf(provider)
     const penalty = parseDecimal(provider.sla?.lastEpochFeePenalty ?? '')
     const remaining = penalty === null ? null : subtract(ONE, penalty)
     return {
@@ -77,6 +62,23 @@ export function withFees(providers: readonly LiquidityProvider[]): ProviderRow[]
       },
     }
   })
+}
+
+/** How a market's fees are divided among its providers: by weights, which have a sum; `others` as in {@link Fees}. */
+type Weights = {
+  weightOf: (provider: LiquidityProvider) => Decimal
+  sum: Decimal
+  others: string | null
+}
+
+function weightsOf(providers: readonly LiquidityProvider[]): Weights {
+  const [shares, scores] = [sumOf(providers, equity), sumOf(providers, scored)]
+  const hasOthers = shares.digits !== 0n && compare(shares, WHOLE) < 0
+  const others = hasOthers ? writeDecimal(subtract(ONE, shares)) : null
+  // Without any score the shares alone count.
+  return scores.digits !== 0n
+    ? { weightOf: scored, sum: scores, others }
+    : { weightOf: equity, sum: shares, others }
 }
 
 function equity({ feeShare }: LiquidityProvider): Decimal {

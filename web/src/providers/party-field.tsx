@@ -1,7 +1,5 @@
 import { useId, useState } from 'preact/hooks'
-
-/** A party: 64 hex digits, or the network itself. */
-export const PARTY_ID = /^(?:[0-9a-f]{64}|network)$/i
+import { PARTY_ID } from '../../../src/core/domain/ids.ts'
 
 /** A party, or the beginning of its id. */
 export const PARTY_START = /^(?:[0-9a-f]{1,64}|network)$/i

@@ -16,7 +16,7 @@ import { FilterControls } from './filters.tsx'
 import { isBelow, leastTime, ProviderFigure } from './provider-figure.tsx'
 import { describeOthers } from './provisions.ts'
 
-/** A provider's actual share of its market's fees. */
+/** By the share of its market's fees that its last penalty leaves a provider. */
 const DEFAULT: Sorting = { column: 'net', descending: true }
 
 /** Rows of a page; on a phone each is a card. */

@@ -6,7 +6,8 @@ export type SavedParty = { id: string; name: string }
 /** More would be a page of requests for each block. */
 export const MOST_SAVED = 12
 
-const MAX_NAME = 40
+/** Characters of a name at most. */
+export const MAX_NAME = 40
 
 const PARTY = /^[0-9a-f]{64}$/
 

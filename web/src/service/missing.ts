@@ -31,7 +31,7 @@ export function missingOf(resource: SummedResource, { from, to }: OpenRange): Mi
   return coverage === null ? NOTHING : missingIn(coverage, resource, from, to)
 }
 
-/** The blocks between two heights, without these, of which a resource's rows are missing; up to and with `to` if that is missing, too. */
+/** The ranges of blocks whose rows of a resource are missing, of those above one height and up to another. */
 export function missingBetween(resource: SummedResource, from: bigint, to: bigint): Missing['missing'] {
   const { missing } = missingOf(resource, { from: null, to: null })
   return missing.filter((range) => BigInt(range.to) > from && BigInt(range.from) <= to)

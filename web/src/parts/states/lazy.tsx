@@ -7,7 +7,6 @@ export type Lazy<Props> = FunctionComponent<Props> & { load: () => void }
 
 /**
  * @param what name of the component for people
- *
  * @param ask imports the component
  * @param isQuiet whether nothing is shown before it is there, nor if it cannot be loaded
  */

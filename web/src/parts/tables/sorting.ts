@@ -19,7 +19,6 @@ export function readSorting<Column extends string>(
  * Rows in the order of their keys.
  *
  * @param keyOf numbers or texts; rows without a key are last
- *
  * @param nameOf orders rows with equal keys, always upwards
  */
 export function sortRows<Row>(

@@ -6,11 +6,11 @@ import { freshness, isBehind, isCurrent, isOutdated } from '../../service/freshn
 export type DueTimeProps = { due: bigint; last: bigint; children?: ComponentChildren }
 
 /**
- * When something is due: the time and the date, and the time on the reader's clocks unless these show UTC; while blocks arrive also how long that is from now, and on the day of the last
- * block no date. If the service is behind or does not answer, it may be over: grey; of one that is behind, also how long.
+ * When something is due: the time and the date, and the time on the reader's clocks unless these show UTC. While blocks arrive, it
+ * also says how long that is from now, without the date on the day of the last block. If the service is behind or does not
+ * answer, the time may have passed, and is grey; if it is behind, also for how long.
  *
  * @param last the time of the last block
- *
  * @param children text beneath
  */
 export function DueTime({ due, last, children }: DueTimeProps) {

@@ -12,7 +12,10 @@ export type IdProps = {
   whole?: boolean
 }
 
-/** An id or a hash, shortened, or the name that the reader gave to a party, with a button that copies it whole; a link if there is somewhere to go. */
+/**
+ * An id or a hash, shortened, or the name that the reader gave to a party, with a button that copies the id whole; a link if there
+ * is somewhere to go.
+ */
 export function Id({ id, what, link, whole = false }: IdProps) {
   const name = nameOfParty(id)
   const text =

@@ -1,7 +1,4 @@
-/** The party of the network itself. */
-export const NETWORK = 'network'
-
-/** What it is, and why its payments are not like those of others. */
+/** What the network's own party is, and why its payments are not like those of others. */
 export function AboutNetwork() {
   return (
     <p class="notice" data-about="network">
