@@ -1,12 +1,12 @@
 // The limit of every page: a Fastify route that answers the bytes of another server's answer from memory.
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import fastify from 'fastify'
 
 const [url, encoding] = process.argv.slice(2) as [string, string | undefined]
 const answer = await fetch(url, { headers: { 'accept-encoding': encoding ?? 'identity' } })
 // fetch inflates a body; the encoded bytes are made again.
 const plain = Buffer.from(await answer.arrayBuffer())
-const { gzipSync } = await import('node:zlib')
 const body = answer.headers.get('content-encoding') === 'gzip' ? gzipSync(plain, { level: 1 }) : plain
 const headers = Object.fromEntries(
   [...answer.headers].filter(

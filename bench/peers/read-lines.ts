@@ -1,5 +1,4 @@
 // Reads the lines of an export of data points of a SQLite store between two times, and discards them.
-
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { findStore } from '#core/store/open-store'
 import { exportLines } from '#service/formats/export-rows'
