@@ -1,23 +1,6 @@
 import uPlot from 'uplot'
 
-/** The colours of the charts, as the style sheet has them. */
-export type ChartColours = Record<
-  | 'text'
-  | 'grid'
-  | 'paper'
-  | 'external'
-  | 'internal'
-  | 'band'
-  | 'difference'
-  | 'fill'
-  | 'longs'
-  | 'shorts'
-  | 'gap'
-  | 'auction'
-  | 'mark',
-  string
->
-
+/** The colours of the charts, by their names in the style sheet. */
 const NAMES = [
   'text',
   'grid',
@@ -34,6 +17,9 @@ const NAMES = [
   'mark',
 ] as const
 
+export type ChartColours = Record<(typeof NAMES)[number], string>
+
+/** The colours as the style sheet has them for an element. */
 export function readColours(element: Element): ChartColours {
   const style = getComputedStyle(element)
   return Object.fromEntries(

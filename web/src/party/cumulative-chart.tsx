@@ -28,14 +28,14 @@ export function CumulativeChart({ lines, total, unit, shades }: CumulativeChartP
   const dark = isDark()
   useEffect(() => {
     if (place.current === null) return
-    const made = createLineChart(
+    const { destroy } = createLineChart(
       place.current,
       columnsOf(total === null ? lines : [...lines, total], unit),
       '',
       (x) => setAt(x === null ? null : nanosecondsOf(x)),
       { hasTotal: total !== null, shades },
     )
-    return made.destroy
+    return destroy
   }, [lines, total, shades, unit?.decimals, dark])
   const saidOf = ({ times, totals }: Steps) => {
     const last = at === null ? times.length - 1 : times.findLastIndex((time) => time <= at)

@@ -21,8 +21,6 @@ const ROWS = 20
 
 const ORDERS = { net: 'Gained most', received: 'Received most', paid: 'Paid most' } as const
 
-/** Amounts are shown with two places, signed. */
-
 /** Shown while no party is chosen: which parties received or paid most, of one asset or market. */
 export function Leaders() {
   const stored = rangeOfPayments()

@@ -80,7 +80,7 @@ export function Payments({ partyId }: { partyId: string }) {
             }
           </Answer>
           {data !== null && data.markets.length > 0 && (
-            <EachPayment partyId={partyId} range={range} version={`${version}`} />
+            <EachPayment partyId={partyId} range={range} version={version} />
           )}
           {data !== null && (
             <Request

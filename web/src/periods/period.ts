@@ -48,7 +48,7 @@ export type Periods = {
   more: boolean
 }
 
-/** Requests the newest `rows` periods that begin before a time. */
+/** Requests the newest periods that begin in a range, at most `rows` of them. */
 export async function askPeriods(
   lyra: Pick<LyraClient, 'fundingPeriodsPage'>,
   filters: { marketId: string; from?: bigint; to?: bigint },

@@ -96,9 +96,11 @@ export function momentsOf({ external, internal }: Series): Moment[] {
       if (outside.seq > inside.seq) pair = null
       else outside = carriedOver(outside, inside.seq)
     }
-    const [e0, i0] = pair === null ? [null, null] : [twapOf(pair.external), twapOf(pair.internal)]
-    const difference = e0 === null || i0 === null ? null : subtract(i0, e0)
-    const premium = difference === null ? null : ratio(difference, e0!, 0, PREMIUM_PLACES)
+    const externalTwap = pair === null ? null : twapOf(pair.external)
+    const internalTwap = pair === null ? null : twapOf(pair.internal)
+    const difference =
+      externalTwap === null || internalTwap === null ? null : subtract(internalTwap, externalTwap)
+    const premium = difference === null ? null : ratio(difference, externalTwap!, 0, PREMIUM_PLACES)
     moments.push({ start, external: outside, internal: inside, pair, difference, premium })
   }
   return moments

@@ -2,9 +2,9 @@ import type { LyraClient } from 'lyra-client'
 import { DAY } from '../../../../src/core/domain/time.ts'
 import type { Bar } from '../../charts/bar.ts'
 import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../../figures/decimal.ts'
-import { type Period, type Periods, RATE_SPANS, within } from '../../periods/period.ts'
+import { type Period, type Periods, within } from '../../periods/period.ts'
 import { lastAtOrBefore, type Range } from '../../series/series.ts'
-import type { BarKind } from './reading.ts'
+import { BAR_SPANS, type BarKind } from './reading.ts'
 
 /** More periods than this are drawn in sums by day: their bars would cover one another. */
 export const MOST_BARS = 1_500
@@ -77,14 +77,14 @@ export function dayValues(
   kind: BarKind,
 ): ReadonlyMap<bigint, Decimal> {
   let total: Decimal = ZERO
+  const span = BAR_SPANS[kind]
   return new Map(
     days
       .filter(({ start }) => start < to && start + DAY > from)
       .map(({ start, sum }) => {
         total = add(total, sum)
         if (kind === 'cumulative') return [start, total]
-        if (kind === 'rate') return [start, sum]
-        return [start, scaleBy(sum, RATE_SPANS[kind === '8h' ? '8h' : 'year'], DAY, PLACES)!]
+        return [start, span === null ? sum : scaleBy(sum, span, DAY, PLACES)!]
       }),
   )
 }
