@@ -21,7 +21,7 @@ export function parseDecimal(text: string): Decimal | null {
   return { digits: sign === '-' ? -digits : digits, scale: fraction.length }
 }
 
-/** `number` times `factor` by `divisor`, cut to `scale` places; null if the divisor is zero. */
+/** `number` times `factor` divided by `divisor`, cut to `scale` places; null if the divisor is zero. */
 export function scaleBy(number: Decimal, factor: bigint, divisor: bigint, scale: number): Decimal | null {
   if (divisor === 0n) return null
   const digits = number.digits * factor * 10n ** BigInt(scale)

@@ -6,9 +6,6 @@ export type Rates = {
   overMs: number
   blocks: bigint
   points: bigint
-  checkpoints: bigint
-  /** Time of the network that has passed, nanoseconds. */
-  networkTime: bigint
 }
 
 /** Differences between the first and the last of some samples; null if there are fewer than two. */
@@ -19,8 +16,6 @@ export function ratesOf(samples: readonly CoverageSample[]): Rates | null {
     overMs: last.at - first.at,
     blocks: last.height - first.height,
     points: last.points - first.points,
-    checkpoints: last.checkpoints - first.checkpoints,
-    networkTime: last.lastTimestamp - first.lastTimestamp,
   }
 }
 

@@ -20,9 +20,6 @@ export type CoverageSample = {
   at: number
   height: bigint
   points: bigint
-  checkpoints: bigint
-  /** The time of the last block, Unix nanoseconds. */
-  lastTimestamp: bigint
 }
 
 /** The latest samples, oldest first. A coverage itself may have hundreds of kilobytes, and only the latest one is kept. */
@@ -63,8 +60,6 @@ function sampleOf(coverage: Coverage, at: number): CoverageSample {
     at,
     height: BigInt(lastHeight(coverage)),
     points: pointsOf(coverage),
-    checkpoints: BigInt(coverage.checkpoints.count),
-    lastTimestamp: BigInt(coverage.blocks.lastTimestamp),
   }
 }
 
