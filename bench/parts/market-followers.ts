@@ -25,8 +25,8 @@ export async function measureMarketFollowers(): Promise<Figure[]> {
     const core = await dial(service.corePort)
     const sending = sendBlocks(core)
     try {
-      await sending.hasBegun
-      await allMarkets(service.base)
+      await sending.begun
+      await untilAllMarkets(service.base)
       const ofAll = (stream: string, count: number) => Array.from({ length: count }, () => stream)
       const none = await follow(service, [])
       // The peak of memory includes earlier measurements.
@@ -58,8 +58,8 @@ function figuresOf(what: string, none: Cost, state: Cost, points: Cost): Figure[
   ]
 }
 
-/** Sends blocks until it is stopped. */
-function sendBlocks(core: TestCore): { hasBegun: Promise<void>; stop(): Promise<void> } {
+/** Sends blocks until it is stopped; `begun` resolves after the first ones, from which on a block comes every second. */
+function sendBlocks(core: TestCore): { begun: Promise<void>; stop(): Promise<void> } {
   const begun = Promise.withResolvers<void>()
   let isStopped = false
   const send = async () => {
@@ -80,7 +80,7 @@ function sendBlocks(core: TestCore): { hasBegun: Promise<void>; stop(): Promise<
   const sent = send()
   sent.catch(begun.reject)
   return {
-    hasBegun: begun.promise,
+    begun: begun.promise,
     stop: async () => {
       isStopped = true
       await sent
@@ -89,7 +89,7 @@ function sendBlocks(core: TestCore): { hasBegun: Promise<void>; stop(): Promise<
 }
 
 /** Resolves once the service has all markets. */
-async function allMarkets(base: string): Promise<void> {
+async function untilAllMarkets(base: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${base}/api/v2/market-summaries?pagination.first=${MARKETS}`)
     const ids = new Set(
@@ -104,7 +104,7 @@ async function allMarkets(base: string): Promise<void> {
 async function follow(service: LiveService, streams: readonly string[]): Promise<Cost> {
   const counted = { events: 0, bytes: 0 }
   const followers = await Promise.all(
-    streams.map((stream) => open(`${service.base}/api/v2/stream/${stream}`, counted)),
+    streams.map((stream) => openStream(`${service.base}/api/v2/stream/${stream}`, counted)),
   )
   await sleep(SETTLE_MS)
   const before = { ...counted, processorSeconds: service.processorSeconds() }
@@ -120,7 +120,8 @@ async function follow(service: LiveService, streams: readonly string[]): Promise
   return cost
 }
 
-function open(target: string, counted: { events: number; bytes: number }): Promise<IncomingMessage> {
+/** Opens a stream, whose events and bytes are added to `counted`. */
+function openStream(target: string, counted: { events: number; bytes: number }): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(target, { agent: false }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`${target}: ${response.statusCode}`))

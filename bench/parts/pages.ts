@@ -58,12 +58,12 @@ export async function measurePage(service: ServerProcess, name: string, target: 
 export async function measureHot(service: ServerProcess): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const first of [1, 100, 1000]) {
-    const sample = `${POINTS_PATH}?pagination.first=${first}`
+    const target = `${POINTS_PATH}?pagination.first=${first}`
     for (const encoding of ['identity', 'gzip'] as const) {
-      await using constant = await constantServerOf(service, sample, encoding)
+      await using constant = await constantServerOf(service, target, encoding)
       const [memory, hot] = await ratesInTurns(encoding, [
         [constant, () => '/'],
-        [service, () => sample],
+        [service, () => target],
       ])
       figures.push(
         figure(`hot pages, first=${first}, ${encoding}`, hot!, 'requests/s', {

@@ -93,7 +93,7 @@ function follow(target: string, received: Received): Promise<IncomingMessage> {
       response.setEncoding('latin1').on('data', (text: string) => {
         const lines = (rest + text).split('\n')
         rest = lines.pop()!
-        for (const line of lines) count(line, received)
+        for (const line of lines) countLine(line, received)
       })
       response.on('error', () => {})
       resolve(response)
@@ -101,7 +101,7 @@ function follow(target: string, received: Received): Promise<IncomingMessage> {
   })
 }
 
-function count(line: string, received: Received): void {
+function countLine(line: string, received: Received): void {
   const bytes = line.length + 1
   if (line.startsWith('id: ')) received.id += bytes
   else if (line.startsWith('data: {')) {
