@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { makeDatabase } from '../../test/fixtures/imports/made-database.ts'
 import { writeMadeSegment } from '../../test/fixtures/imports/made-segment.ts'
@@ -134,7 +133,7 @@ async function importInto(store: string, source: string): Promise<Imported> {
 
 /** Creates a data node's database, which goes with the server; returns its address. */
 function madeDatabase(server: PostgresServer, size: typeof LARGE): Promise<string> {
-  return makeDatabase({ after: () => {} } as unknown as TestContext, server.url, size)
+  return makeDatabase({ after: () => {} }, server.url, size)
 }
 
 /** Seconds that psql takes to copy the points out, in the order of their blocks. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { ChainError, GapError, MissingHistoryError } from '#core/blocks/block'
 import type { IngestionResult } from '#core/ingest/ingest-files'
 import { EventPathError } from '#core/records/event-paths'
@@ -10,7 +10,7 @@ import { mutate } from '../fixtures/faults/mutations.ts'
 import { StreamModel, withoutGapTimes } from '../fixtures/models/stream-model.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { runsOf } from '../fixtures/sampling.ts'
-import { inScope } from '../fixtures/scope.ts'
+import { inScope, type Scope } from '../fixtures/scope.ts'
 import { tryIngest } from '../fixtures/services/service.ts'
 import { recorded } from '../fixtures/shared.ts'
 import { assertSameDump, dumpOf, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
@@ -40,7 +40,7 @@ function stopOf({ report, failure }: IngestionResult): number {
 
 /** Ingests a damaged file, then the original; after each the store must equal the model. */
 async function checkHarmed(
-  scope: TestContext,
+  scope: Scope,
   kind: StoreKind,
   unharmed: Buffer,
   harmed: Buffer,

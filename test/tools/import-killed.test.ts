@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { ImportedRange } from '#core/domain/coverage'
@@ -14,6 +14,7 @@ import { makeDatabase } from '../fixtures/imports/made-database.ts'
 import { writeMadeSegment } from '../fixtures/imports/made-segment.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { inTurns, runsOf, scaled } from '../fixtures/sampling.ts'
+import type { Scope } from '../fixtures/scope.ts'
 import { ended, runLyra, runWell, startLyra } from '../fixtures/services/program.ts'
 import { skip } from '../fixtures/shared.ts'
 import { assertSameDump, dumpStore, type StoreDump } from '../fixtures/stores/dump-store.ts'
@@ -76,7 +77,7 @@ before(async () => {
     await writeMadeSegment(folder, { from, to: from + SEGMENT_BLOCKS - 1, markets: MARKETS, epoch: EPOCH })
   }
   server = await startPostgresServer(['fsync=off'])
-  const scope = { after: (hook: () => unknown) => hooks.push(hook) } as unknown as TestContext
+  const scope: Scope = { after: (hook) => hooks.push(hook) }
   if (server !== null)
     database = await makeDatabase(scope, server.url, { blocks: BLOCKS, markets: MARKETS, epoch: EPOCH })
 })

@@ -54,7 +54,7 @@ describeOn(ANY_STORE_KIND, 'a large source', (kind) => {
               epoch: EPOCH,
             })
           : // It is removed with its server.
-            await makeDatabase({ after: () => {} } as unknown as typeof t, server.url, {
+            await makeDatabase({ after: () => {} }, server.url, {
               blocks: BLOCKS,
               markets: MARKETS,
               epoch: EPOCH,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { ingestFiles } from '#core/ingest/ingest-files'
@@ -25,7 +25,7 @@ import {
 import { blocksOf, importBlocks } from '../../fixtures/imports/import-blocks.ts'
 import { StreamModel, withoutGapTimes } from '../../fixtures/models/stream-model.ts'
 import { runsOf } from '../../fixtures/sampling.ts'
-import { inScope } from '../../fixtures/scope.ts'
+import { inScope, type Scope } from '../../fixtures/scope.ts'
 import { startLyra } from '../../fixtures/services/program.ts'
 import { ingest, SILENT } from '../../fixtures/services/service.ts'
 import { assertSound, checkWithFiles, problemsOf } from '../../fixtures/stores/check.ts'
@@ -66,12 +66,12 @@ class Rules {
 
 /** The store, its writer, which stays open, and the stream that is ingested. */
 class Tried {
-  readonly scope: TestContext
+  readonly scope: Scope
   readonly store: string
   readonly blocks: readonly MadeBlock[]
   #writer: Writer | null = null
 
-  constructor(scope: TestContext, kind: StoreKind, blocks: readonly MadeBlock[]) {
+  constructor(scope: Scope, kind: StoreKind, blocks: readonly MadeBlock[]) {
     this.scope = scope
     this.store = kind.create(scope)
     this.blocks = blocks

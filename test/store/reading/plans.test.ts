@@ -35,6 +35,7 @@ import { edgesStatement, existsStatement } from '#core/store/sqlite/page-stateme
 import { generateRecords } from '#tools/generate/generate'
 import { idOf } from '../../fixtures/events/event-stream.ts'
 import { scaled } from '../../fixtures/sampling.ts'
+import type { Scope } from '../../fixtures/scope.ts'
 import { FILE, ingest } from '../../fixtures/services/service.ts'
 import {
   openStore,
@@ -157,7 +158,7 @@ function cursorAt(resource: Resource, selection: Selection, facts: Facts, depth:
   })
 }
 
-async function fill(t: TestContext, store: string, blocks: number): Promise<void> {
+async function fill(t: Scope, store: string, blocks: number): Promise<void> {
   const path = join(temporaryFolder(t), 'stream.evts')
   await pipeline(Readable.from(generateRecords({ blocks, ...LISTS })), createWriteStream(path))
   await ingest(store, path)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreError, StoreUnavailableError } from '#core/store/errors'
 import { readCoverage } from '#core/store/queries/coverage'
@@ -11,7 +11,7 @@ import { writeLargeStream } from '../../fixtures/events/large-stream.ts'
 import { killOften } from '../../fixtures/faults/kill-often.ts'
 import { createRandom } from '../../fixtures/random.ts'
 import { inTurns, runsOf, scaled } from '../../fixtures/sampling.ts'
-import { inScope } from '../../fixtures/scope.ts'
+import { inScope, type Scope } from '../../fixtures/scope.ts'
 import { end, ended, startLyra } from '../../fixtures/services/program.ts'
 import { assertSameDump, DUMPED_TABLES, dumpStore, type StoreDump } from '../../fixtures/stores/dump-store.ts'
 import { describeOn, readFrom, STORE_KINDS } from '../../fixtures/stores/stores.ts'
@@ -30,7 +30,7 @@ const COMMANDS = {
 type CommandName = keyof typeof COMMANDS
 
 /** Lets a command ingest the whole file. */
-async function finish(test: TestContext, command: CommandName, args: string): Promise<void> {
+async function finish(test: Scope, command: CommandName, args: string): Promise<void> {
   if (command === 'ingest') {
     await ended(startLyra(test, args))
     return
