@@ -26,6 +26,18 @@ test('that no log can be read is a fault until one can be, and is logged once', 
   assert.equal(faults.failure, null)
 })
 
+test('a segment that is deleted while it is read is no fault, and ends one', () => {
+  const { logger, lines } = capturedLog('warn')
+  const faults = new ForwardFaults(logger, '127.0.0.1:1')
+  const gone = Object.assign(new Error('no such file'), { code: 'ENOENT' })
+  faults.cannotRead(gone)
+  assert.deepEqual([faults.failure, lines], [null, []])
+  faults.cannotRead(Object.assign(new Error('broken'), { code: 'EIO' }))
+  assert.notEqual(faults.failure, null)
+  faults.cannotRead(gone)
+  assert.equal(faults.failure, null)
+})
+
 test('a block that is missing in the logs is no fault of the receiver', () => {
   const { logger } = capturedLog('info')
   const faults = new ForwardFaults(logger, '127.0.0.1:1')

@@ -2,7 +2,7 @@ import { type BeginBlock, decodeBeginBlock, decodeEndBlock } from '../events/blo
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { BlockIds } from '../events/event-ids.ts'
-import { chainIdOf, checkIdForm, checkIdOfBegin, otherVersionOf } from '../events/event-origin.ts'
+import { chainIdOf, checkIdForm, checkIdOfBegin, hasIdOf, otherVersionOf } from '../events/event-origin.ts'
 import { decodeUpgradeHeight } from '../events/protocol-upgrade.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
@@ -92,6 +92,11 @@ export class EventCheck {
   /** Whether a block has begun and not ended. */
   get isBlockOpen(): boolean {
     return this.#open !== null
+  }
+
+  /** Whether the last event, which has not been refused, has an id of a height, although it may be in no block. */
+  isLastOf(height: bigint): boolean {
+    return hasIdOf(this.#envelope, height)
   }
 
   /** The next event may be of another connection: while no chain is pinned, it may be of any. */
@@ -213,5 +218,5 @@ export class EventCheck {
 }
 
 /** What belongs to no block. */
-export const OUTSIDE: CheckedEvent = { role: 'outside', block: null, dropsBlock: false, upgradeAfter: null }
+const OUTSIDE: CheckedEvent = { role: 'outside', block: null, dropsBlock: false, upgradeAfter: null }
 const WITHIN: CheckedEvent = { role: 'within', block: null, dropsBlock: false, upgradeAfter: null }

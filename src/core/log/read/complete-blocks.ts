@@ -71,14 +71,14 @@ export class CompleteBlocks {
     const current = segment.log.current(segment) ?? segment
     if (!isAtEnd && (blocks.isInBlockOne || !isReadToEnd(current, frames.offset))) return
     const { last } = current
-    if (blocks.next > last) return
+    if (blocks.nextHeight > last) return
     const others = { wantsWhole: true, except: segment }
     // A chain may have only one part of it, and a segment may end after that.
     if (blocks.isInBlockOne && last === 1n && this.#reader.segments.find(1n, others) === null) {
       blocks.endBlockOne()
       return
     }
-    this.#noteMissing(segment, blocks.next, last)
+    this.#noteMissing(segment, blocks.nextHeight, last)
     // The blocks before them were read.
     this.#cursor.leave()
   }
@@ -92,7 +92,7 @@ export class CompleteBlocks {
     const { segments } = this.#reader
     const segment = this.#cursor.reading?.segment
     if (segment !== undefined && isDamage(error)) {
-      segments.noteUnreadable(segment, { from: this.#blocks!.next, to: null, reason: error.message })
+      segments.noteUnreadable(segment, { from: this.#blocks!.nextHeight, to: null, reason: error.message })
       this.#cursor.leave()
       return
     }

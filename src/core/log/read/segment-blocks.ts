@@ -1,6 +1,6 @@
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 import type { RecordPosition } from '../../records/record-position.ts'
-import { type CheckedEvent, EventCheck, OUTSIDE, RefusedEventError } from '../event-check.ts'
+import { type CheckedEvent, EventCheck, RefusedEventError } from '../event-check.ts'
 import type { LogSegment, SegmentOffset } from './followed-log.ts'
 
 /** A block with all its events; block 1 with those of both its parts, genesis and the block itself. */
@@ -20,7 +20,9 @@ export class SegmentBlocks {
   readonly #check = new EventCheck(null)
   /** Those that have not been passed. */
   readonly #blocks: CompleteBlock[] = []
-  #next: bigint
+  #nextHeight: bigint
+  /** Whether an event could not be read since the last block ended: it may have begun one. */
+  #mayLackBeginning = false
   /** The events of the open block. */
   #events: Buffer[] = []
   /** Null unless block 1 is read, or is what the segment begins with. */
@@ -28,14 +30,14 @@ export class SegmentBlocks {
 
   constructor(segment: LogSegment) {
     this.#segment = segment
-    this.#next = segment.first
+    this.#nextHeight = segment.first
     // The beginning of a part may be missing, too.
     if (segment.first === 1n) this.#blockOne = new BlockOneParts()
   }
 
   /** The block after the last complete one; at first, that with which the segment begins by its name. */
-  get next(): bigint {
-    return this.#next
+  get nextHeight(): bigint {
+    return this.#nextHeight
   }
 
   /** Whether a part of block 1 has ended, and none is cut: the other one, or block 2, may follow. */
@@ -55,10 +57,16 @@ export class SegmentBlocks {
 
   /** Takes the event `bytes[start..end)` at a position of the segment, the next one. */
   accept(bytes: Buffer, start: number, end: number, { offset }: RecordPosition): void {
-    const { role, block, dropsBlock } = this.#checkedOrOutside(bytes, start, end)
+    const checked = this.#checked(bytes, start, end)
+    if (checked === null) return
+    const { role, block, dropsBlock } = checked
     if (dropsBlock) this.#blockOne?.cut()
-    if (role === 'outside') return
+    if (role === 'outside') {
+      if (this.#mayLackBeginning && this.#check.isLastOf(1n)) this.#blockOne?.cut()
+      return
+    }
     if (role === 'begin') {
+      this.#mayLackBeginning = false
       if (block!.height === 1n) this.#blockOne ??= new BlockOneParts()
       else this.endBlockOne()
       this.#events = []
@@ -84,17 +92,18 @@ export class SegmentBlocks {
     if (whole !== null) this.#add(whole)
   }
 
-  /** What an event is; one that cannot be read belongs to no block, and the one that it is in never ends. */
-  #checkedOrOutside(bytes: Buffer, start: number, end: number): CheckedEvent {
+  /** What an event is; null for one that cannot be read: the block that it is in never ends. */
+  #checked(bytes: Buffer, start: number, end: number): CheckedEvent | null {
     // Each event may be of another connection.
     this.#check.forgetConnectionChain()
     try {
       return this.#check.check(bytes, start, end)
     } catch (error) {
       if (!(error instanceof RefusedEventError)) throw error
+      if (this.#check.isBlockOpen) this.#blockOne?.cut()
+      else this.#mayLackBeginning = true
       this.#check.dropOpenBlock()
-      this.#blockOne?.cut()
-      return OUTSIDE
+      return null
     }
   }
 
@@ -106,7 +115,7 @@ export class SegmentBlocks {
 
   #add(block: CompleteBlock): void {
     this.#blocks.push(block)
-    this.#next = block.height + 1n
+    this.#nextHeight = block.height + 1n
   }
 }
 

@@ -50,7 +50,7 @@ export class ForwardFaults {
     )
   }
 
-  /** A block was read. */
+  /** A block was read, or can be looked for anew. */
   readBlock(): void {
     this.#blockFault = null
     this.#blockReport.over()
@@ -64,10 +64,13 @@ export class ForwardFaults {
       this.#blockReport.report(`forwarding: ${error.withFolders}`)
       return
     }
-    this.#blockFault = READ_FAULT
     // A segment may be deleted while it is read. Nothing is wrong then: its blocks are looked for anew, or are missing.
-    if (code === 'ENOENT') this.#blockReport.over()
-    else this.#blockReport.report(`forwarding: the event log cannot be read: ${message}`)
+    if (code === 'ENOENT') {
+      this.readBlock()
+      return
+    }
+    this.#blockFault = READ_FAULT
+    this.#blockReport.report(`forwarding: the event log cannot be read: ${message}`)
   }
 
   /** Reports logs whose folders cannot be read. Forwarding continues with the others, if there are any. */
