@@ -6,6 +6,7 @@ import type { HeightRange } from '#core/domain/height-ranges'
 import { Lag } from '#core/log/read/choice/lag'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
+import type { LogBlocks } from '#service/live/commit/log-blocks'
 import { LogWait } from '#service/live/commit/log-wait'
 import { checkpoint, eventsOf } from '../fixtures/events/event-stream.ts'
 import {
@@ -222,6 +223,43 @@ describe('Block 1, of two parts,', () => {
     }
   })
 
+  test('is whole once although one of them comes again', async (t) => {
+    for (const again of [GENESIS, FIRST]) {
+      const log = logOf([
+        [
+          [1, 3],
+          [...eventsOfBlock(1), ...again, ...later],
+        ],
+        [
+          [1, 1],
+          [...again, ...eventsOfBlock(1)],
+        ],
+      ])
+      const { given } = await storeAll(readLogs(t, log))
+      assert.deepEqual(given[0], { height: 1, events: 4, isIncomplete: false })
+      assert.equal((await new CompleteBlocks(readLogs(t, log)).next(1n))?.events.length, 8)
+    }
+  })
+
+  test('has all if it has one, and what cannot be read is of block 2', async (t) => {
+    for (let at = 0; at < 4; at++) {
+      const log = logOf([
+        [
+          [1, 3],
+          [...GENESIS, ...damageAt(later, at)],
+        ],
+      ])
+      assert.deepEqual(heightsOf(await storeAll(readLogs(t, log))), [1, 3], `event ${at}`)
+      const blocks = new CompleteBlocks(readLogs(t, log))
+      const lengths = [await blocks.next(1n), await blocks.next(2n), await blocks.next(3n)]
+      assert.deepEqual(
+        lengths.map((block) => block?.events.length),
+        [4, undefined, 4],
+        `event ${at}`,
+      )
+    }
+  })
+
   test('may have one, and is whole then once block 2 begins, or its segment has ended', async (t) => {
     for (const segments of [
       [
@@ -281,9 +319,9 @@ test('A store and a forwarder take blocks from another log if one cannot be read
     const logs = [new MemoryLog(), new MemoryLog()]
     for (const log of logs) log.seal(1, [1, 20], eventsOfBlocks(1, 20))
     logs[0]!.fault = code
-    const reader = readLogs(t, ...logs)
-    assert.equal((await storeAll(reader)).given.length, 20)
-    const blocks = new CompleteBlocks(reader)
+    assert.equal((await storeAll(readLogs(t, ...logs))).given.length, 20)
+    // What could not be read for the one is not known to the other.
+    const blocks = new CompleteBlocks(readLogs(t, ...logs))
     await blocks.next(1n).catch(() => {})
     assert.notEqual(await blocks.next(1n), null, code)
   }
@@ -303,6 +341,47 @@ test('Of logs none of which can be read the fault is named, and they are read on
   for (const log of logs) log.fault = null
   while (await blocks.readPiece());
   assert.deepEqual([given.length, blocks.fault], [20, null])
+})
+
+describe('A segment that cannot be read is a fault, and not begun again and again,', () => {
+  const faultOf = async (blocks: LogBlocks) => {
+    for (let piece = 0; await blocks.readPiece(); piece++)
+      assert.ok(piece < 20, 'it is begun again and again')
+    return blocks.fault?.message ?? ''
+  }
+  const accepted = [{ from: 5n, to: 5n }]
+
+  for (const [what, segment] of [
+    ['a segment after an accepted gap', [6, 9]],
+    ['a segment with an accepted gap, and what follows it', [2, 9]],
+  ] as const)
+    test(`if it is ${what}`, async (t) => {
+      const log = new MemoryLog()
+      log.seal(1, [2, 4], eventsOfBlocks(2, 4))
+      log.seal(2, segment, eventsOfBlocks(6, 9))
+      log.fault = 'EIO'
+      const given: GivenBlock[] = []
+      const stored = storedTo(4, { from: 2 })
+      const blocks = blocksFor(readLogs(t, log), (block) => given.push(block), { stored, accepted })
+      assert.match(await faultOf(blocks), /EIO/)
+      log.fault = null
+      while (await blocks.readPiece());
+      assert.deepEqual(heightsOf({ given }), [6, 7, 8, 9])
+    })
+
+  test('if another segment has only a part of its block', async (t) => {
+    const [parted, whole] = [new MemoryLog(), new MemoryLog()]
+    parted.seal(1, [11, 11], eventsOfBlock(11))
+    parted.seal(2, [12, 12], without(eventsOfBlock(12), 1), { isPart: true })
+    whole.writeOpen(1, [11, 18], eventsOfBlocks(11, 18))
+    whole.fault = 'EIO'
+    for (const stored of [storedTo(12, { from: 11, incomplete: [12] }), storedTo(11, { from: 11 })]) {
+      const given: GivenBlock[] = []
+      const blocks = blocksFor(readLogs(t, parted, whole), (block) => given.push(block), { stored })
+      assert.match(await faultOf(blocks), /EIO/)
+      assert.deepEqual(given, [])
+    }
+  })
 })
 
 test('Where gaps are allowed, a block is taken whole from another segment rather than incomplete', async (t) => {

@@ -184,7 +184,7 @@ export class BlockAssembler {
   }
 
   /**
-   * No other part of block 1 follows: it is handed on, if one has ended.
+   * No other part of block 1 follows: it is handed on, if one has ended, and none is open.
    *
    * @throws {GapError} as {@link accept}.
    */

@@ -5,12 +5,12 @@ import { isSameSegment, type LogSegment } from './followed-log.ts'
 import { framesOf } from './read-segment.ts'
 
 /** A segment, and its frames from where it was read to. */
-export type SegmentReading = {
-  readonly segment: LogSegment
-  readonly frames: SegmentFrames
+export type SegmentReading = Readonly<{
+  segment: LogSegment
+  frames: SegmentFrames
   /** Whether nothing follows what was read. */
   isAtEnd: boolean
-}
+}>
 
 type CursorOptions = {
   /** The segment to read a block from, or from which to go on without it; null if there is none yet. */
@@ -42,7 +42,7 @@ export class LogCursor {
 
   /**
    * Reads the next bytes that may contain a block, and returns {@link reading}; null if there are none yet. Before the next call,
-   * the frames must be handed on ({@link SegmentFrames.handOn}). If it fails, the segment is {@link reading}.
+   * the frames must be handed on ({@link SegmentFrames.handOn}). If bytes cannot be read, their segment is {@link reading}.
    *
    * @throws {EventStreamError} for damage.
    * @throws what `FollowedLog.read` (followed-log.ts) throws.
@@ -54,11 +54,11 @@ export class LogCursor {
         if (next === null) return null
         this.#begin(next)
       }
-      const reading = this.#reading!
-      const { bytes, following } = await reading.frames.read()
-      reading.isAtEnd = following === 'nothing'
-      if (bytes.length > 0 || reading.isAtEnd) return reading
-      if (!this.#turnIfAhead(height, reading.segment)) return null
+      const { segment, frames } = this.#reading!
+      const { bytes, following } = await frames.read()
+      this.#reading = { segment, frames, isAtEnd: following === 'nothing' }
+      if (bytes.length > 0 || this.#reading.isAtEnd) return this.#reading
+      if (!this.#turnIfAhead(height, segment)) return null
     }
   }
 

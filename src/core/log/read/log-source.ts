@@ -22,7 +22,10 @@ export class LogUnreachableError extends Error {
 
 /** Whether an error is a fault of reading a log, which may pass: the disk's, or a web server's; others are mistakes, or a later version. */
 export function isReadFault(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof LogUnreachableError || (error as NodeJS.ErrnoException).code !== undefined
+  if (error instanceof LogUnreachableError) return true
+  const { code } = error as NodeJS.ErrnoException
+  // Node's own errors, of wrong arguments for example, have codes that begin so.
+  return code !== undefined && !code.startsWith('ERR_')
 }
 
 /** Where an event log is read from: all that differs between a folder and a URL. */
@@ -47,6 +50,7 @@ export type LogSource = {
    * Reads bytes of a segment's file, which are there.
    *
    * @throws an error with the code ENOENT if there is no such file (any more).
+   * @throws the disk's error, or at a URL a {@link LogUnreachableError}.
    */
   read(name: string, offset: number, length: number): Promise<Buffer>
   /** Calls back when the log may have changed, until the returned function is called. A URL is looked at regularly only between the two. */

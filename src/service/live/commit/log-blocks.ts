@@ -13,7 +13,7 @@ import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { NeededBlocks } from './needed-blocks.ts'
 
-/** Thrown by the sink of a segment, which nothing else can stop, to leave it. Caught where the segment is read. */
+/** Thrown where a segment turns out to be worth leaving, within the sink that takes its frames; caught where these are handed on. */
 class LeaveSegment extends Error {
   override name = 'LeaveSegment'
 }
@@ -49,13 +49,13 @@ type LogBlocksListener = {
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | its bytes cannot be read at the moment | nothing, or the needed block, if an operator does without it; for a while others go first | is left if another one has the block, or it is noted; an error if it is gone; otherwise waited for |
+ * | its bytes cannot be read at the moment | that others go first for a while; the needed block, if an operator does without it | is left if another one that can be read comes next; an error if it is gone; otherwise waited for |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere, whole; otherwise they may be missing, or it is a gap |
  *
- * Whenever a segment is left, it is noted as refused, or the needed block as unreadable there: so this ends. A block below the needed one, in a gap of
- * the store, is taken if it is whole, and otherwise passed over: no segment is left, and no gap is thrown for it.
+ * Whenever a segment is left, another one comes next, or the needed block is noted as unreadable there: so this ends. A block below the
+ * needed one, in a gap of the store, is taken if it is whole, and otherwise passed over: no segment is left, and no gap is thrown for it.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -113,23 +113,23 @@ export class LogBlocks {
       return this.#leaveUnread(needed, error)
     }
     if (reading === null) return false
-    if (this.#handOn(reading)) this.#cursor.leave()
+    this.#handOn(reading)
     return true
   }
 
   /**
-   * Hands on what was read. Returns whether the segment is to be left.
+   * Hands on what was read, and leaves the segment if that is enough of it.
    *
    * @throws {GapError} if blocks are missing that are not elsewhere, and must not be.
    */
-  #handOn(reading: SegmentReading): boolean {
+  #handOn(reading: SegmentReading): void {
     try {
       reading.frames.handOn()
-      return this.#passOverEnd(reading)
+      this.#passOverEnd(reading)
     } catch (error) {
       if (isUnreadable(error)) this.#cannotReadRest(reading.segment, error)
       else if (!(error instanceof LeaveSegment)) throw error
-      return true
+      this.#cursor.leave()
     }
   }
 
@@ -149,8 +149,8 @@ export class LogBlocks {
   }
 
   /**
-   * Bytes of a segment cannot be read at the moment: returns whether they are waited for, as a {@link fault}, or nothing of the
-   * segment is needed for now.
+   * Bytes of a segment cannot be read at the moment: returns whether they are waited for, as a {@link fault}; if not, another
+   * segment comes next.
    *
    * @throws the error, if it is no fault of reading.
    * @throws {LogUnreachableError} if the segment is gone.
@@ -160,10 +160,9 @@ export class LogBlocks {
     if (fault === null) throw error
     const { segments } = this.#reader
     segments.noteRefused(segment)
-    const other = segments.find(needed, { except: segment })
-    if (other !== null && segments.isAvailable(other)) return false
+    if (this.#isNextAvailable(needed)) return false
     // An operator who does without the block does not wait for the log.
-    if (this.#isAccepted({ from: needed, to: needed })) {
+    if (this.#isAccepted({ from: needed, to: needed }) && this.#isNextAvailable(needed + 1n)) {
       segments.noteUnreadable(segment, { from: needed, to: needed, reason: fault.message })
       return false
     }
@@ -173,58 +172,59 @@ export class LogBlocks {
     return true
   }
 
+  /** Whether the segment that comes next, to read a block or what follows it, can be read at the moment. */
+  #isNextAvailable(height: bigint): boolean {
+    const { gaps, segments } = this.#reader
+    const next = gaps.findPastGap(height)
+    return next !== null && segments.isAvailable(next)
+  }
+
   /** Begins a segment: what is given receives its frames. */
   #sinkOf(segment: LogSegment): RecordSink {
     const ofLog = segment.log.chainId
     this.#blocks.beginSegment(this.#options.chain ?? ofLog)
     return (bytes, start, end, position) => {
       const reading = this.#cursor.reading!
-      let isToBeLeft: boolean
+      const accept = () => this.#accept(reading, bytes, start, end, position)
       try {
-        isToBeLeft = this.#accept(reading, bytes, start, end, position)
+        accept()
       } catch (error) {
         // A log is of one chain: an event of another one is damaged.
         const isOfOther = error instanceof ChainError && ofLog !== null && ofLog === this.#blocks.chainId
-        if (isUnreadable(error) || isOfOther) isToBeLeft = this.#passOverEvent(reading, error)
+        if (isUnreadable(error) || isOfOther) this.#passOverEvent(reading, error)
         else if (error instanceof GapError) {
-          isToBeLeft =
-            this.#passOverGap(reading, error) ||
-            // The event may begin another block than the one that is passed over.
-            this.#orPassOverGap(reading, () => this.#accept(reading, bytes, start, end, position))
+          this.#passOverGap(reading, error)
+          // The event may begin another block than the one that is passed over.
+          this.#orPassOverGap(reading, accept)
         } else throw error
       }
-      if (isToBeLeft) throw new LeaveSegment()
     }
   }
 
-  /** Takes an event. Returns whether the segment is to be left; throws what `NeededBlocks.accept` throws. */
+  /** Takes an event; throws what `NeededBlocks.accept` throws, and {@link LeaveSegment}. */
   #accept(
     reading: SegmentReading,
     bytes: Buffer,
     start: number,
     end: number,
     position: RecordPosition,
-  ): boolean {
+  ): void {
     const begun = this.#blocks.accept(bytes, start, end, position)
-    return begun !== null && this.#passOverUpTo(reading, begun)
+    if (begun !== null) this.#passOverUpTo(reading, begun)
   }
 
-  // What is missing is passed over, unless it is elsewhere. These return whether the segment that is read is to be left for that.
+  // What is missing is passed over. If it is elsewhere, these throw LeaveSegment.
 
-  /** Once all of a segment was handed on: the blocks that its name promises, and it does not have, are passed over. */
-  #passOverEnd(reading: SegmentReading): boolean {
+  /** Once all of a segment was handed on: passes over the blocks that its name promises, and it does not have. */
+  #passOverEnd(reading: SegmentReading): void {
     const { segment, frames, isAtEnd } = reading
     // It may have grown since reading began.
     const current = segment.log.current(segment) ?? segment
     const { last } = current
-    if (!isAtEnd && !isReadToEnd(current, frames.offset)) return false
-    if (this.#passOverUpTo(reading, last + 1n)) return true
-    if (!isAtEnd || last !== 1n) return false
+    if (!isAtEnd && !isReadToEnd(current, frames.offset)) return
+    this.#passOverUpTo(reading, last + 1n)
     // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
-    return this.#orPassOverGap(reading, () => {
-      this.#blocks.endBlockOne()
-      return false
-    })
+    if (isAtEnd && last === 1n) this.#orPassOverGap(reading, () => this.#blocks.endBlockOne())
   }
 
   /**
@@ -232,12 +232,12 @@ export class LogBlocks {
    *
    * @param next the block that has begun, or the one after the segment's last
    */
-  #passOverUpTo(reading: SegmentReading, next: bigint): boolean {
+  #passOverUpTo(reading: SegmentReading, next: bigint): void {
     const from = this.#blocks.needed
-    if (from === null || from >= next) return false
+    if (from === null || from >= next) return
     // If the store has a part of it, other parts are of no use.
     const wantsWhole = this.#blocks.isIncomplete(from)
-    return this.#noteMissing(reading, { from, to: next - 1n }, { wantsWhole })
+    this.#noteMissing(reading, { from, to: next - 1n }, { wantsWhole })
   }
 
   /**
@@ -245,33 +245,33 @@ export class LogBlocks {
    *
    * @throws {GapError} any other gap that is not elsewhere.
    */
-  #passOverGap(reading: SegmentReading, gap: GapError): boolean {
+  #passOverGap(reading: SegmentReading, gap: GapError): void {
     this.#blocks.drop()
-    if (this.#noteMissing(reading, gap, { wantsWhole: true })) return true
+    this.#noteMissing(reading, gap, { wantsWhole: true })
     if (!this.#isBelowNeeded(gap)) throw gap
-    return false
   }
 
-  /** Does work, and returns what that returns; a gap that it finds is passed over. */
-  #orPassOverGap(reading: SegmentReading, work: () => boolean): boolean {
+  /** Does work, and passes over a gap that it finds. */
+  #orPassOverGap(reading: SegmentReading, work: () => void): void {
     try {
-      return work()
+      work()
     } catch (error) {
       if (!(error instanceof GapError)) throw error
-      return this.#passOverGap(reading, error)
+      this.#passOverGap(reading, error)
     }
   }
 
   /** An event cannot be read: it is passed over, with the block that it is in. */
-  #passOverEvent(reading: SegmentReading, { message }: Error): boolean {
+  #passOverEvent(reading: SegmentReading, { message }: Error): void {
+    const { logger } = this.#options
     if (!this.#blocks.isOpen) {
-      this.#options.logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
-      return false
+      logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
+      return
     }
     const height = this.#blocks.drop()
-    if (height === null) return false
-    this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    return this.#noteMissing(reading, { from: height, to: height }, {}, message)
+    if (height === null) return
+    logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
+    this.#noteMissing(reading, { from: height, to: height }, {}, message)
   }
 
   /** Passes over everything in a segment from the needed block on. */
@@ -286,17 +286,20 @@ export class LogBlocks {
 
   /**
    * Notes blocks that a segment turned out not to have, as far as its name promises them, with the needed one if that should have
-   * come before. Returns whether the segment is to be left: they are elsewhere, and not below the needed one.
+   * come before.
+   *
+   * @throws {LeaveSegment} if they are elsewhere, and not below the needed one.
    */
   #noteMissing(
     { segment }: SegmentReading,
     { from, to }: HeightRange,
     choice: ChoiceOptions,
     reason = `${segment.name} does not have it with all its events`,
-  ): boolean {
+  ): void {
     const needed = this.#blocks.needed ?? from
     this.#reader.segments.noteUnreadable(segment, { from: needed < from ? needed : from, to, reason })
-    return !this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to }, choice)
+    if (!this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to }, choice))
+      throw new LeaveSegment()
   }
 
   /** Whether blocks may be missing, of which not all events are in the segment that is read. */
