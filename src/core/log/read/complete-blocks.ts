@@ -66,21 +66,23 @@ export class CompleteBlocks {
    */
   #noteEnd({ segment, frames, isAtEnd }: SegmentReading): void {
     const blocks = this.#blocks!
-    if (isAtEnd) blocks.end()
     // It may have grown since reading began.
     const current = segment.log.current(segment) ?? segment
-    if (!isAtEnd && (blocks.isInBlockOne || !isReadToEnd(current, frames.offset))) return
-    const { last } = current
-    if (blocks.nextHeight > last) return
-    const others = { wantsWhole: true, except: segment }
-    // A chain may have only one part of it, and a segment may end after that.
-    if (blocks.isInBlockOne && last === 1n && this.#reader.segments.find(1n, others) === null) {
-      blocks.endBlockOne()
-      return
-    }
-    this.#noteMissing(segment, blocks.nextHeight, last)
+    if (isAtEnd) this.#endBlocks(current)
+    else if (blocks.isInBlockOne || !isReadToEnd(current, frames.offset)) return
+    if (blocks.nextHeight > current.last) return
+    this.#noteMissing(segment, blocks.nextHeight, current.last)
     // The blocks before them were read.
     this.#cursor.leave()
+  }
+
+  /** Nothing follows in a segment. A chain may have only one part of block 1, and a segment may end after that. */
+  #endBlocks(segment: LogSegment): void {
+    const blocks = this.#blocks!
+    blocks.end()
+    const others = { wantsWhole: true, except: segment }
+    if (blocks.isInBlockOne && segment.last === 1n && this.#reader.segments.find(1n, others) === null)
+      blocks.endBlockOne()
   }
 
   /**
