@@ -223,6 +223,24 @@ describe('Block 1, of two parts,', () => {
     }
   })
 
+  test('has both if another log has, although a segment ends after one', async (t) => {
+    const [one, both] = [
+      logOf([
+        [[1, 1], GENESIS],
+        [[2, 3], later],
+      ]),
+      logOf([[[1, 1], eventsOfBlock(1)]]),
+    ]
+    for (const logs of [
+      [one, both],
+      [both, one],
+    ]) {
+      const { given } = await storeAll(readLogs(t, ...logs))
+      assert.deepEqual(given[0], { height: 1, events: 4, isIncomplete: false })
+      assert.equal((await new CompleteBlocks(readLogs(t, ...logs)).next(1n))?.events.length, 8)
+    }
+  })
+
   test('is whole once although one of them comes again', async (t) => {
     for (const events of [
       [...GENESIS, ...FIRST, ...GENESIS],
@@ -494,6 +512,9 @@ test('An event of another chain, wherever it is in a log, costs no more than its
   log.seal(2, [13, 15], eventsOfBlocks(13, 15).with(4, partOf(14, 'h', 'other-chain')[0]!))
   const { given, gaps } = await storeAll(readLogs(t, log))
   assert.deepEqual([heightsOf({ given }), gaps], [[11, 12, 13, 15], [{ from: 14n, to: 14n }]])
+  const blocks = new CompleteBlocks(readLogs(t, log))
+  for (const height of [11n, 12n, 13n, 14n, 15n])
+    assert.equal((await blocks.next(height)) !== null, height !== 14n, `${height}`)
 })
 
 test('A last block whose beginning cannot be read is missing although nothing follows it in the segment that is written', async (t) => {

@@ -49,7 +49,7 @@ type LogBlocksListener = {
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | its bytes cannot be read at the moment | that others go first for a while; the needed block, if an operator does without it | is left if another one that can be read comes next; an error if it is gone; otherwise waited for |
+ * | its bytes cannot be read at the moment | that others go first for a while; the needed block, if an operator does without it | is left if another one that can be read comes next; otherwise waited for |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere, whole; otherwise they may be missing, or it is a gap |
@@ -99,7 +99,6 @@ export class LogBlocks {
    * @throws {GapError} if something is missing, unless that is accepted.
    * @throws {ChainError} for an event of another chain.
    * @throws {StrictError} for an invalid event, if `strict`.
-   * @throws {LogUnreachableError} if the segment that was being read is gone.
    * @throws {NewerLogError} when a log's head is of a later version.
    */
   async readPiece(): Promise<boolean> {
@@ -153,7 +152,6 @@ export class LogBlocks {
    * segment comes next.
    *
    * @throws the error, if it is no fault of reading.
-   * @throws {LogUnreachableError} if the segment is gone.
    */
   #waitsFor(segment: LogSegment, needed: bigint, error: unknown): boolean {
     const fault = faultOf(error)
@@ -166,8 +164,6 @@ export class LogBlocks {
       segments.noteUnreadable(segment, { from: needed, to: needed, reason: fault.message })
       return false
     }
-    // A segment that is gone is not read on: the block is looked for anew.
-    if (segment.log.current(segment) === null) throw fault
     this.#fault = fault
     return true
   }
