@@ -1,8 +1,8 @@
 /**
  * Events that Lyra stores, of kinds that more than one resource uses, as plain values. No later stage knows protobuf. Market,
- * party and provision ids are lower case; a market or provision id is 64 hex digits, a party id is the same or `network`. An asset's id is 64 hex digits in
- * lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the
- * core's own text.
+ * party and provision ids are lower case; a market or provision id is 64 hex digits, a party id is the same or `network`. An
+ * asset's id is 64 hex digits in lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices,
+ * TWAPs and payments are the core's own text.
  */
 
 /** Source of a data point: 0 unspecified, 1 external (oracle), 2 internal (mark or internal composite price). */

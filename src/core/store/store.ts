@@ -16,8 +16,8 @@ export type Reader = {
   /** Runs a query. `query` is called anew for each attempt. */
   read<T>(query: () => Query<T>): Promise<T>
   /**
-   * The store's state, and its changes since a version; these are null if anything may have changed. With several servers, the state
-   * is that of the most advanced one. A page from another server may be of an earlier version, which the page names.
+   * The store's state, and its changes since a version; these are null if anything may have changed. With several servers, the
+   * state is that of the most advanced one. A page from another server may be of an earlier version, which the page names.
    */
   freshness(since: StoreVersion | null): Promise<Freshness>
   /**

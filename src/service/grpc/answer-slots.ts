@@ -1,7 +1,10 @@
 /** Answers of a connection that are rendered or sent at a time. More would fill memory until its client has read these. */
 const AT_ONCE = 8
 
-/** Waits for one of a connection's slots for an answer. The function that it resolves with gives the slot back, and is called once. */
+/**
+ * Waits for one of a connection's slots for an answer. The function that it resolves with gives the slot back, and is called
+ * once.
+ */
 export type AnswerSlots = (connection: object) => Promise<() => void>
 
 /** Slots with which the calls of each connection are answered a few at a time, in the order in which they arrived. */

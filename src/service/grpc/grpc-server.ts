@@ -36,7 +36,10 @@ const COSTS_PER_SECOND = 20
 /** Resets in one chunk of a connection's data after which the rest of the chunk is not read. */
 const RESETS_AT_ONCE = 100
 
-/** How often to look for connections on which nothing has arrived since the last time: these are pinged, and closed the next time. */
+/**
+ * How often to look for connections on which nothing has arrived since the last time: these are pinged, and closed the next
+ * time.
+ */
 const IDLE_CHECK_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/

@@ -145,7 +145,10 @@ async function createGrpc(
   return new GrpcServer({ reader, ingestion, metrics, trustProxy, ...shared })
 }
 
-/** The folders that fill while a service runs, by the label of their metrics: of a SQLite file, and of event logs on this machine. */
+/**
+ * The folders that fill while a service runs, by the label of their metrics: of a SQLite file, and of event logs on this
+ * machine.
+ */
 function disksOf({ isEmbedded }: Store, settings: ServeSettings): Record<string, string> {
   const disks: Record<string, string> = isEmbedded ? { store: dirname(settings.store) } : {}
   for (const [index, log] of eventLogsOf(settings).entries())

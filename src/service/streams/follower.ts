@@ -23,7 +23,10 @@ export type Follower = {
    * @param sharers how many followers are sent the same bytes, which are in memory once
    */
   send(bytes: Buffer, sharers: number): void
-  /** Whether it has been sent nothing for {@link SILENCE_MS}, and nothing is unsent: a client that reads nothing is to count as idle. */
+  /**
+   * Whether it has been sent nothing for {@link SILENCE_MS}, and nothing is unsent: a client that reads nothing is to count as
+   * idle.
+   */
   readonly isSilent: boolean
   /** Resolves once few bytes are unsent, or the follower is closed. */
   drained(): Promise<void>
@@ -47,7 +50,10 @@ export function positionText(id: string): string {
   return `id: ${id}\nevent: position\ndata: []\n\n`
 }
 
-/** A sign of life for a follower whose position is not known yet. Not a block of its own: some clients report an empty event for it. */
+/**
+ * A sign of life for a follower whose position is not known yet. Not a block of its own: some clients report an empty event for
+ * it.
+ */
 export const COMMENT = Buffer.from(': \n')
 
 /** Sends the same bytes to all of some followers. */

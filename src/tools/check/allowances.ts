@@ -162,7 +162,10 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
   }
 }
 
-/** The side whose row is from the later event, or of two rows that are not full, from the earlier one; see `fullIf` of {@link Table}. */
+/**
+ * The side whose row is from the later event, or of two rows that are not full, from the earlier one; see `fullIf` of {@link
+ * Table}.
+ */
 export function laterOf(table: Table, { a, b, fields }: Pair<NamedRow>): TablePair['later'] {
   // The positions of providers are not compared as those of other rows.
   if (table === PROVIDERS) return null

@@ -20,7 +20,10 @@ export class LogUnreachableError extends Error {
   override name = 'LogUnreachableError'
 }
 
-/** Whether an error is a fault of reading a log, which may pass: the disk's, or a web server's; others are mistakes, or a later version. */
+/**
+ * Whether an error is a fault of reading a log, which may pass: the disk's, or a web server's; others are mistakes, or a later
+ * version.
+ */
 export function isReadFault(error: unknown): error is NodeJS.ErrnoException {
   if (error instanceof LogUnreachableError) return true
   const { code } = error as NodeJS.ErrnoException
@@ -42,7 +45,10 @@ export type LogSource = {
    * @throws {NewerLogError} in a folder, when the head is of a later version. At a URL that is a fault.
    */
   look(): LogContents
-  /** A file that was listed is not there: resolves once the names were read again, all of them in a folder. Throws a LogUnreachableError if a URL does not answer. */
+  /**
+   * A file that was listed is not there: resolves once the names were read again, all of them in a folder. Throws a
+   * LogUnreachableError if a URL does not answer.
+   */
   listAgain(missing: SegmentFile['name']): Promise<void>
   /** The state of the receiver that writes the log, as last written; null if there is none. */
   receiver(): ReceiverFile | null
@@ -53,6 +59,9 @@ export type LogSource = {
    * @throws the disk's error, or at a URL a {@link LogUnreachableError}.
    */
   read(name: string, offset: number, length: number): Promise<Buffer>
-  /** Calls back when the log may have changed, until the returned function is called. A URL is looked at regularly only between the two. */
+  /**
+   * Calls back when the log may have changed, until the returned function is called. A URL is looked at regularly only between
+   * the two.
+   */
   watch(onChange: () => void): () => void
 }

@@ -11,8 +11,8 @@ import type { StoreAdmin } from '../store.ts'
 export const MAX_NAMED = 3
 
 /**
- * Records that a store may continue, or begin, without these blocks. Live ingestion then skips them if they are missing, and records
- * the gap, which can be filled later as any other.
+ * Records that a store may continue, or begin, without these blocks. Live ingestion then skips them if they are missing, and
+ * records the gap, which can be filled later as any other.
  *
  * @returns the missing blocks before them that nobody has accepted, which ingestion must get before it arrives there
  *

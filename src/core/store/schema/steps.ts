@@ -21,8 +21,8 @@ type SchemaTypes = {
 
 /**
  * The steps that create the schema of a store. A released step must never be changed. Views follow each upgrade's steps
- * (views/views.ts): a step that changes or drops what one of them reads drops that view first. Every table that events write has the
- * position (height, event index) of the event that a row is from: a gap that is filled later never replaces what newer
+ * (views/views.ts): a step that changes or drops what one of them reads drops that view first. Every table that events write
+ * has the position (height, event index) of the event that a row is from: a gap that is filled later never replaces what newer
  * events have written.
  */
 export function schemaSteps(types: SchemaTypes): string[] {

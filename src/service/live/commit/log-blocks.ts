@@ -13,7 +13,10 @@ import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { NeededBlocks } from './needed-blocks.ts'
 
-/** Thrown where a segment turns out to be worth leaving, within the sink that takes its frames; caught where these are handed on. */
+/**
+ * Thrown where a segment turns out to be worth leaving, within the sink that takes its frames; caught where these are handed
+ * on.
+ */
 class LeaveSegment extends Error {
   override name = 'LeaveSegment'
 }
@@ -54,8 +57,9 @@ type LogBlocksListener = {
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere, whole; otherwise they may be missing, or it is a gap |
  *
- * Whenever a segment is left, another one comes next, or the needed block is noted as unreadable there: so this ends. A block below the
- * needed one, in a gap of the store, is taken if it is whole, and otherwise passed over: no segment is left, and no gap is thrown for it.
+ * Whenever a segment is left, another one comes next, or the needed block is noted as unreadable there: so this ends. A block
+ * below the needed one, in a gap of the store, is taken if it is whole, and otherwise passed over: no segment is left, and no
+ * gap is thrown for it.
  */
 export class LogBlocks {
   readonly #reader: LogReader

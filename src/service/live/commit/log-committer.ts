@@ -22,7 +22,10 @@ import { StoreProgress } from './store-progress.ts'
 /** Wait before retrying a write that the store refused, milliseconds. */
 const COMMIT_RETRY_MS = 1_000
 
-/** The writer's lock is let go once nothing could be committed, and no core was connected or no log could be read, for so long, milliseconds. */
+/**
+ * The writer's lock is let go once nothing could be committed, and no core was connected or no log could be read, for so long,
+ * milliseconds.
+ */
 const IDLE_MS = 5_000
 
 export type CommitterOptions = {

@@ -37,8 +37,9 @@ export class NeededBlocks {
   }
 
   /**
-   * The block to read next: the one after the store's last, as it is once every block handed on is committed. That one itself, if
-   * it is incomplete there, and a log has it whole. Null if the store is empty, and no log has a block, or one has not answered yet.
+   * The block to read next: the one after the store's last, as it is once every block handed on is committed. That one itself,
+   * if it is incomplete there, and a log has it whole. Null if the store is empty, and no log has a block, or one has not
+   * answered yet.
    */
   get needed(): bigint | null {
     const { segments } = this.#options
@@ -65,7 +66,8 @@ export class NeededBlocks {
   }
 
   /**
-   * Takes the event `bytes[start..end)`. Returns the block that begins with it; null if none does, it has begun before, or the store has it.
+   * Takes the event `bytes[start..end)`. Returns the block that begins with it; null if none does, it has begun before, or the
+   * store has it.
    *
    * @throws what `BlockAssembler.accept` throws.
    */
@@ -87,8 +89,8 @@ export class NeededBlocks {
   }
 
   /**
-   * Forgets the block that is not handed on, of which not all can be read; must be called after an error within a block. Returns its height; null if
-   * none has begun, or the store has it.
+   * Forgets the block that is not handed on, of which not all can be read; must be called after an error within a block.
+   * Returns its height; null if none has begun, or the store has it.
    */
   drop(): bigint | null {
     const { pendingHeight } = this.#assembler

@@ -11,7 +11,8 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
 
 /**
  * What the logs know of a forwarder; a new one is made known to them. It begins with the first block that arrives, or with the
- * last ones that are there, of at most `repeatBytes`, or of one segment. From then on a core that announces a protocol upgrade waits for it.
+ * last ones that are there, of at most `repeatBytes`, or of one segment. From then on a core that announces a protocol upgrade
+ * waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
   // Logs that are followed by a URL know no readers.

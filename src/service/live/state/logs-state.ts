@@ -28,7 +28,10 @@ export type LogsState = {
   oldestReaderSeconds: number
 }
 
-/** The state of the logs that a reader reads, as their receivers have last written it. Sums are over all, failures of those that run. */
+/**
+ * The state of the logs that a reader reads, as their receivers have last written it. Sums are over all, failures of those that
+ * run.
+ */
 export function stateOfLogs(reader: LogReader): LogsState {
   const receivers = reader.logs.flatMap((log) => log.receiver() ?? [])
   // What one said before it ended is not so any more.

@@ -6,9 +6,9 @@ import { ImportError } from '../import-error.ts'
 export type Texts = (string | null)[]
 
 /**
- * Runs statements in a database of the reference, one after another over one connection, with clear errors. Each method
- * except `close` rejects with an {@link ImportError} if the user may not read, with a StoreError (core/store/errors.ts) if the database
- * is unreachable, and with the signal's reason once the signal is aborted.
+ * Runs statements in a database of the reference, one after another over one connection, with clear errors. Each method except
+ * `close` rejects with an {@link ImportError} if the user may not read, with a StoreError (core/store/errors.ts) if the
+ * database is unreachable, and with the signal's reason once the signal is aborted.
  */
 export class ReferenceDatabase {
   /** Its name for people. */

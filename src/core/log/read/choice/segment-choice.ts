@@ -18,10 +18,10 @@ const REFUSED_MS = 60_000
 type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; incomplete: SegmentsByHeight }
 
 /**
- * Chooses the segment to read a block from. Of those that have it, by their names and as far as is known, goes first, in this order:
- * one that has it whole, for block 1 one that goes on with block 2; whose bytes were not refused a moment ago; the newest of its log;
- * of a log without a fault; a sealed one; that which is further; that of the log which was named first. It owns what is known of
- * blocks that cannot be read.
+ * Chooses the segment to read a block from. Of those that have it, by their names and as far as is known, goes first, in this
+ * order: one that has it whole, for block 1 one that goes on with block 2; whose bytes were not refused a moment ago; the
+ * newest of its log; of a log without a fault; a sealed one; that which is further; that of the log which was named first. It
+ * owns what is known of blocks that cannot be read.
  */
 export class SegmentChoice {
   readonly #logs: readonly FollowedLog[]

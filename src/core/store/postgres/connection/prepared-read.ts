@@ -2,9 +2,9 @@ import { type Connection, Query, types } from 'pg'
 import type { Row } from '../../../model/resource.ts'
 
 /**
- * The driver's functions for sending a prepared statement, which its types omit or describe otherwise. These, `prepare` and
- * the `handle...` methods of a query are private parts of the driver, which any release may change. Therefore package.json
- * pins the exact version, and test/store/postgres/prepared-read.test.ts and test/store/postgres/copy-rows.test.ts test the next one.
+ * The driver's functions for sending a prepared statement, which its types omit or describe otherwise. These, `prepare` and the
+ * `handle...` methods of a query are private parts of the driver, which any release may change. Therefore package.json pins the
+ * exact version, and test/store/postgres/prepared-read.test.ts and test/store/postgres/copy-rows.test.ts test the next one.
  */
 type Sending = {
   bind(portal: { statement: string; values: readonly (string | null)[] }): void
