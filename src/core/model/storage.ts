@@ -48,6 +48,11 @@ export type Storage = {
    * (store/write/point-spans.ts), so that they are not searched in all rows of the selection. Data points have it.
    */
   hasBlockSpans?: true
+  /**
+   * Whether the index of positions is one of all markets together. Rows of one market are then read by it, too, in the order of
+   * the stream: otherwise all of them would be read and sorted for those of the last block.
+   */
+  hasPositionsOfAllMarkets?: true
 }
 
 /** A {@link Storage} as a resource describes it; {@link storageOf} derives the rest. */

@@ -85,8 +85,8 @@ const STREAMS = RESOURCES.flatMap((resource) => {
 })
 
 /** Which index finds the rows of some blocks among those of all markets. */
-const byPlace = ({ storage }: Resource): RegExp =>
-  storage.hasBlockSpans ? /\bfunding_period_block_spans_by_blocks\b/ : /_by_height\b/
+const byPlace = ({ storage: { table, hasBlockSpans } }: Resource): RegExp =>
+  hasBlockSpans ? /\bfunding_period_block_spans_by_blocks\b/ : new RegExp(`\\b${table}_by_(?:height|place)\\b`)
 
 /** Of these tables there are a few rows for each market, or one for each day. */
 const SHORT = /^(?:instruments|instrument_terms|assets|markets|stream|gaps|imported|since|epochs|epoch_ends)$/
@@ -297,7 +297,8 @@ describe('the plans of pages', () => {
           step.value!.rows.length > 0 || names.includes('seq'),
           `${where}: no rows; does lyra generate send their events?`,
         )
-        if (isOfAllMarkets(resource, selection)) assert.ok(usesPlace, where)
+        const isByPlace = isOfAllMarkets(resource, selection) || resource.storage.hasPositionsOfAllMarkets
+        if (isByPlace && selection.partyId === undefined) assert.ok(usesPlace, where)
       }
     })
   }

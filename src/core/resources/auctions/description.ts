@@ -18,6 +18,7 @@ export const auctions = defineResource({
   overlapRange: { start: 'start_timestamp', end: 'end_timestamp' },
   storage: {
     table: auctionIntervalTable,
+    hasPositionsOfAllMarkets: true,
     // Any event from the end of the previous auction up to the last one of this may have changed it.
     fromInGaps: `select auction_intervals.market_id, auction_intervals.start_timestamp, auction_intervals.end_timestamp,
         auction_intervals.opening_auction, events.height, events.event_index

@@ -22,6 +22,7 @@ export const fundingPayments = defineResource({
   dateRange: true,
   storage: {
     table: fundingPaymentTable,
+    hasPositionsOfAllMarkets: true,
   },
   fields: [
     { name: 'partyId', meaning: 'The party.', form: 'partyId' },

@@ -37,6 +37,15 @@ export const SQLITE_HINTS: Hints = {
   matchedByMost: (condition) => `likely(${condition})`,
 }
 
+/**
+ * For rows in the order of their positions, by the index of these: SQLite would read all rows of a market by the table's key, but sees
+ * no column in what is negated twice. PostgreSQL knows how many rows match, and takes it for the condition itself.
+ */
+export const POSITION_HINTS: Hints = {
+  ...POSTGRES_HINTS,
+  matchedByFew: (condition, isRare) => (isRare ? condition : `not not (${condition})`),
+}
+
 /** The columns of a row as they are selected: 64-bit integers and digits as text. */
 export function columnList({ storage }: Resource): string {
   return storage.columns

@@ -4,7 +4,7 @@ import type { Located } from '../../pages/locate.ts'
 import { textOf } from '../../statements.ts'
 
 /**
- * Number of rows read at a time, whether or not they match; a few times as many if a range of blocks with one span has
+ * Number of data points read at a time, whether or not they match; a few times as many if a range of blocks with one span has
  * more. Other work that waits for the database runs afterwards.
  */
 export const MAX_READ_ROWS = 10_000

@@ -11,7 +11,7 @@ import {
 } from '../../../model/resource.ts'
 import { locateRows } from '../../pages/locate.ts'
 import { selectsNothing } from '../../pages/scan.ts'
-import { columnList, fromClause, selectionConditions } from '../../pages/scan-sql.ts'
+import { columnList, fromClause, POSITION_HINTS, selectionConditions } from '../../pages/scan-sql.ts'
 import type { Query, Statement } from '../../queries-protocol.ts'
 import { readCoverage, readStoreHead } from '../coverage.ts'
 import type { Pass, RangeRead } from './points-pass.ts'
@@ -55,7 +55,7 @@ export type UnseenRows = {
 
 /**
  * Reads rows in the order of the stream. Null in an empty store, and in one that has less than `asOf`: a lagging replica,
- * or a restored store. The limit is one of rows read, not of rows that match; the next query continues from there.
+ * or a restored store. At the limit, and of data points once many were read that do not match, the next query continues.
  */
 export function* readUnseenRows(query: UnseenQuery): Query<UnseenRows | null> {
   const { resource, selection, unseen, limit, pass } = query
@@ -141,6 +141,8 @@ function positionedRowsStatement(
   const conditions = selectionConditions(
     located,
     (name) => `$${values.push(name === 'market' ? market! : selection[name]!)}`,
+    undefined,
+    resource.storage.hasPositionsOfAllMarkets === true ? POSITION_HINTS : undefined,
   )
   conditions.push(`(${compared.join(', ')}) > (${['$1', '$2', ...after].join(', ')}) and height <= $3`)
   const marketId = isOfAllMarkets(resource, selection) ? `${table}.market_id, ` : ''
