@@ -1,3 +1,5 @@
+import type { Row } from '../model/row.ts'
+
 /* Statements with the same text on every database. `$n` are positions. */
 
 /**
@@ -5,6 +7,10 @@
  * column does not help, because a cluster omits it when it sends the statement to a machine.
  */
 export const textOf = (column: string) => `cast(${column} as text) as ${column.replace('.', '_')}_text`
+
+/** A text of a row; null if there is none. */
+export const textOrNull = (cell: Row[number] | undefined): string | null =>
+  cell == null ? null : String(cell)
 
 /** Returns the number of the market with an id. */
 export const FIND_MARKET = 'select market from markets where market_id = $1'

@@ -86,7 +86,9 @@ const STREAMS = RESOURCES.flatMap((resource) => {
 
 /** Which index finds the rows of some blocks among those of all markets. */
 const byPlace = ({ storage: { table, hasBlockSpans } }: Resource): RegExp =>
-  hasBlockSpans ? /\bfunding_period_block_spans_by_blocks\b/ : new RegExp(`\\b${table}_by_(?:height|place)\\b`)
+  hasBlockSpans
+    ? /\bfunding_period_block_spans_by_blocks\b/
+    : new RegExp(`\\b${table}_by_(?:height|place)\\b`)
 
 /** Of these tables there are a few rows for each market, or one for each day. */
 const SHORT = /^(?:instruments|instrument_terms|assets|markets|stream|gaps|imported|since|epochs|epoch_ends)$/

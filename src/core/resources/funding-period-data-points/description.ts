@@ -5,6 +5,9 @@ import { dataPointTable } from './table.ts'
 /** `FundingPeriodDataPoint.Source` by number. */
 export const SOURCES = ['SOURCE_UNSPECIFIED', 'SOURCE_EXTERNAL', 'SOURCE_INTERNAL'] as const
 
+/** The numbers of the sources, as they are stored. */
+export const SOURCE_NUMBERS: readonly bigint[] = SOURCES.map((_, number) => BigInt(number))
+
 /** The data points of a market's funding periods. */
 export const fundingPeriodDataPoints = defineResource({
   name: 'fundingPeriodDataPoints',

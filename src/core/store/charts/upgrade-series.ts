@@ -1,6 +1,6 @@
 import { count } from '../../domain/words.ts'
+import { SOURCE_NUMBERS } from '../../resources/funding-period-data-points/description.ts'
 import { readMarketNumbers } from '../queries/contents/ids.ts'
-import { SOURCE_NUMBERS } from '../queries/series/counted-points.ts'
 import { asMutation, type Mutation } from '../queries-protocol.ts'
 import { buildToLastPoint } from './build-series.ts'
 

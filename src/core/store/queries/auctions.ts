@@ -3,6 +3,7 @@ import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../../fun
 import { wholeSecond } from '../../funding/whole-second.ts'
 import type { StoreHead } from '../pages/page.ts'
 import type { Query } from '../queries-protocol.ts'
+import { readLastAuctionEvents } from './auction-events.ts'
 import { readStoreHead } from './coverage.ts'
 
 /** The requested auctions of a market: those that overlap a range of times, Unix nanoseconds; null for an open end. */
@@ -23,11 +24,6 @@ type AuctionsAt = {
  */
 export const MAX_AUCTION_EVENTS = 20_000
 
-const READ_EVENTS = `
-  select leave, cast(case when leave then end_timestamp else start_timestamp end as text)
-  from auctions where market_id = $1
-  order by auctions.height desc, auctions.event_index desc limit ${MAX_AUCTION_EVENTS + 1}`
-
 /**
  * The end of a market whose auction has no end, because an older version stored its blocks, or they were imported. A
  * market's last period ends in the block in which the market ends. For other markets, the time of their latest data is the
@@ -44,14 +40,13 @@ const READ_END = `
 export function* readAuctions({ marketId, start, end }: AuctionsQuery): Query<AuctionsAt | null> {
   const storeHead = yield* readStoreHead()
   if (storeHead === null) return null
-  const rows = yield { text: READ_EVENTS, values: [marketId] }
-  const isCut = rows.length > MAX_AUCTION_EVENTS
-  const events = rows.slice(0, MAX_AUCTION_EVENTS).reverse()
+  const last = yield* readLastAuctionEvents(marketId, MAX_AUCTION_EVENTS + 1)
+  const isCut = last.length > MAX_AUCTION_EVENTS
+  const events = last.slice(-MAX_AUCTION_EVENTS)
   const state: Auctions = noAuctions()
-  for (const [leave, time] of events) {
-    // SQLite returns booleans as numbers.
-    if (Number(leave) === 1) leaveAuction(state, wholeSecond(BigInt(time!)))
-    else enterAuction(state, wholeSecond(BigInt(time!)))
+  for (const { isLeave, second } of events) {
+    if (isLeave) leaveAuction(state, second)
+    else enterAuction(state, second)
   }
   if (state.open !== null) {
     const [ends = []] = yield { text: READ_END, values: [marketId] }
@@ -67,6 +62,6 @@ export function* readAuctions({ marketId, start, end }: AuctionsQuery): Query<Au
       (end === null || auction.start < end) &&
       (start === null || auction.end === null || auction.end > start),
   )
-  const completeFrom = isCut ? wholeSecond(BigInt(events[0]![1]!)) : 0n
+  const completeFrom = isCut ? events[0]!.second : 0n
   return { storeHead, completeFrom, auctions }
 }

@@ -1,6 +1,7 @@
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import type { Row } from '../../model/resource.ts'
 import type { Query } from '../queries-protocol.ts'
+import { textOrNull } from '../statements.ts'
 
 /** The latest data of a market. Decimal numbers are text; those of funding are null if the data have none. */
 export type LatestData = {
@@ -25,15 +26,18 @@ export type LatestData = {
   highestSeq: bigint | null
 }
 
-/** The latest data of the markets between two ids, both included, for {@link latestDataOf}. */
-export const READ_MARKET_DATA = `
+const READ_MARKET_DATA = `
   select market_id, cast(timestamp as text), mark_price, open_interest, market_state, trading_mode,
     funding_payment, funding_rate, internal_twap, external_twap, cast(seq as text),
     cast(nullif(highest_seq, -1) as text)
   from market_data where market_id >= $1 and market_id <= $2`
 
-/** The latest data of a market, from a row of {@link READ_MARKET_DATA}. */
-export function latestDataOf(row: Row): LatestData {
+/** Reads the latest data of the markets between each of these pairs of ids, both included. */
+export function* readDataBetween(ends: readonly (readonly [string, string])[]): Query<LatestData[]> {
+  return (yield { text: READ_MARKET_DATA, each: ends }).map(latestDataOf)
+}
+
+function latestDataOf(row: Row): LatestData {
   const [marketId, timestamp, markPrice, openInterest, state, mode, ...funding] = row
   const [fundingPayment, fundingRate, internalTwap, externalTwap, seq, highestSeq] = funding
   return {
@@ -52,12 +56,10 @@ export function latestDataOf(row: Row): LatestData {
   }
 }
 
-const textOrNull = (cell: Row[number] | undefined): string | null => (cell == null ? null : String(cell))
-
 /** Reads the latest data of a market; null if none are stored. */
 export function* readLatestData(marketId: string): Query<LatestData | null> {
-  const [row] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
-  return row === undefined ? null : latestDataOf(row)
+  const [data = null] = yield* readDataBetween([[marketId, marketId]])
+  return data
 }
 
 /** The node of a market's data. */

@@ -2,8 +2,9 @@ import { type EventPosition, isBefore } from '../../domain/event-position.ts'
 import { type Batch, rowsOf } from '../../model/batch.ts'
 import type { Row } from '../../model/row.ts'
 import { auctionIntervalTable, auctionTable } from '../../resources/auctions/table.ts'
-import { BEFORE_EVENTS, intervalsOf, READ_AUCTION_EVENTS } from '../queries/auction-intervals.ts'
-import { type Mutation, readEach } from '../queries-protocol.ts'
+import { BEFORE_EVENTS, readAuctionEvents } from '../queries/auction-events.ts'
+import { intervalsOf } from '../queries/auction-intervals.ts'
+import { asMutation, type Mutation, readEach } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
 /*
@@ -50,7 +51,7 @@ export function* writeAuctions(changed: ChangedAuctions): Mutation {
     const begin = last === undefined ? BEFORE_EVENTS : positionIn(last)
     const after = last === undefined ? BEFORE_EVENTS : positionIn(last.slice(2))
     const from = [marketId, begin.height, begin.index]
-    const [events = []] = yield { text: READ_AUCTION_EVENTS, values: from }
+    const events = yield* asMutation(readAuctionEvents(marketId, begin))
     const rows = intervalsOf(marketId, events, after)
     yield { text: DELETE_FROM, values: from }
     if (rows.length > 0) yield { table: auctionIntervalTable, rows }

@@ -5,13 +5,7 @@ import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { stateOf } from '../freshness.ts'
 import { type LatestData, readLatestData } from '../market-data.ts'
-import {
-  keyOfPeriod,
-  latestPeriods,
-  NO_PERIODS,
-  READ_LATEST_PERIODS,
-  runningOf,
-} from '../periods/latest-periods.ts'
+import { keyOfPeriod, readLatestPeriods, runningOf } from '../periods/latest-periods.ts'
 
 /** The estimated payment if the running period ended now, from the market's latest data; null if these have no estimate. */
 export function estimateNode(data: LatestData | null, running: Row | null): object | null {
@@ -32,7 +26,6 @@ export function* readEstimate(
   const { storeHead, version } = stateOf(state!)
   if (storeHead === null) return null
   const data = yield* readLatestData(marketId)
-  const periods = data === null ? [] : yield { text: READ_LATEST_PERIODS, values: [marketId] }
-  const running = runningOf(latestPeriods(periods).get(marketId) ?? NO_PERIODS)
-  return { estimate: estimateNode(data, running), storeHead, version }
+  const periods = yield* readLatestPeriods([marketId])
+  return { estimate: estimateNode(data, runningOf(periods.get(marketId)!)), storeHead, version }
 }

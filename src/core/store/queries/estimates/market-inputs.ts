@@ -1,11 +1,10 @@
 import type { EventPosition } from '../../../domain/event-position.ts'
 import type { AuctionChange, PeriodEvent } from '../../../funding/estimate-history.ts'
 import { type FundingTerms, fundingTerms } from '../../../funding/payment.ts'
-import { wholeSecond } from '../../../funding/whole-second.ts'
 import type { Row } from '../../../model/resource.ts'
-import { auctionTable } from '../../../resources/auctions/table.ts'
 import type { Query } from '../../queries-protocol.ts'
-import { FIND_MARKET, textOf } from '../../statements.ts'
+import { FIND_MARKET, textOf, textOrNull } from '../../statements.ts'
+import { readAuctionEvents } from '../auction-events.ts'
 
 /** The TWAPs of a period, and what it pays by them; null if not known. */
 export type Figures = Record<'internalTwap' | 'externalTwap' | 'fundingPayment' | 'fundingRate', Figure>
@@ -79,18 +78,14 @@ export function* readMarketInputs(marketId: string): Query<MarketInputs> {
   }
 }
 
-const READ_AUCTIONS = `
-  select leave, cast(case when leave then end_timestamp else start_timestamp end as text), ${textOf('height')}, event_index
-  from ${auctionTable.name} where market_id = $1 and not opening_auction
-  order by height, event_index`
-
 function* readAuctionChanges(marketId: string): Query<Positioned<AuctionChange>[]> {
-  const rows = yield { text: READ_AUCTIONS, values: [marketId] }
-  return rows.map(([leave, time, height, index]) => ({
-    // SQLite returns booleans as numbers.
-    event: { kind: 'auction', hasEnded: Number(leave) === 1, time: wholeSecond(BigInt(time!)) },
-    position: positionAt(height, index),
-  }))
+  const events = yield* readAuctionEvents(marketId)
+  return events
+    .filter(({ isOpening }) => !isOpening)
+    .map(({ isLeave, second, position }) => ({
+      event: { kind: 'auction', hasEnded: isLeave, time: second },
+      position,
+    }))
 }
 
 const READ_TERMS = `
@@ -171,5 +166,3 @@ const positionAt = (height: Row[number] | undefined, index: Row[number] | undefi
   height: BigInt(height!),
   index: Number(index),
 })
-
-const textOrNull = (cell: Row[number] | undefined): string | null => (cell == null ? null : String(cell))

@@ -106,5 +106,5 @@ function knownUpTo({ start, began, latest }: StoredPeriod, { coverage, pruned }:
   if (isPruned || isImported) return start - 1n
   const gap = coverage.gaps.find((one) => one.end === null || one.end > start)
   if (gap === undefined) return MAX_INT64
-  return gap.start === null || gap.start < start ? start - 1n : gap.start
+  return gap.start ?? start - 1n
 }

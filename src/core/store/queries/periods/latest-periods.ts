@@ -1,13 +1,14 @@
 import type { Row } from '../../../model/resource.ts'
 import { fundingPeriods } from '../../../resources/funding-periods/description.ts'
 import { columnList, columnNames } from '../../pages/scan-sql.ts'
+import type { Query } from '../../queries-protocol.ts'
 import type { PeriodKey } from './ended-periods.ts'
 
 /**
  * A market's latest period, and its latest one with a payment. Each row begins with the market, a word that says which of
  * the two it is, and the height of the event that its start is from.
  */
-export const READ_LATEST_PERIODS = [
+const READ_LATEST_PERIODS = [
   lastPeriod('latest', ''),
   lastPeriod('paid', 'and funding_payment is not null'),
 ].join(' union all ')
@@ -33,16 +34,16 @@ export type LatestPeriods = {
   paid: Row | null
 }
 
-/** Those of a market without periods. */
-export const NO_PERIODS: LatestPeriods = { latest: null, startHeight: 0n, paid: null }
+const NO_PERIODS: LatestPeriods = { latest: null, startHeight: 0n, paid: null }
 
-/** The periods of each market, from rows of {@link READ_LATEST_PERIODS}. */
-export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> {
-  const markets = new Map<string, LatestPeriods>()
+/** Reads the latest periods of each of these markets. */
+export function* readLatestPeriods(marketIds: readonly string[]): Query<ReadonlyMap<string, LatestPeriods>> {
+  const rows = yield { text: READ_LATEST_PERIODS, each: marketIds.map((id) => [id]) }
+  const markets = new Map(marketIds.map((id) => [id, NO_PERIODS]))
   for (const [marketId, which, startHeight, ...period] of rows) {
-    const periods = markets.get(String(marketId)) ?? NO_PERIODS
+    const id = String(marketId)
     const added = which === 'paid' ? { paid: period } : { latest: period, startHeight: BigInt(startHeight!) }
-    markets.set(String(marketId), { ...periods, ...added })
+    markets.set(id, { ...markets.get(id)!, ...added })
   }
   return markets
 }

@@ -11,7 +11,7 @@ import { readLatestData } from '../market-data.ts'
 /** The last period of a market, given by its number, that has data points. */
 export const READ_POINTS_SEQ = pointsSeq('desc')
 
-/** Two statements, because the index answers each of them. */
+/** Two subqueries, because the index answers each of them. */
 const READ_PERIODS_SEQS = `
   select (select cast(min(seq) as text) from funding_periods where market_id = $1),
     (select cast(max(seq) as text) from funding_periods where market_id = $1)`

@@ -7,9 +7,6 @@ import { textOf } from '../../statements.ts'
 /** The series of one source of a market, which is named by its number in the store. */
 export type MarketSeries = { market: bigint; source: bigint }
 
-/** Every source of data points. */
-export const SOURCE_NUMBERS: readonly bigint[] = [0n, 1n, 2n]
-
 /** Number of points of one chunk: a second may have any number. */
 const CHUNK_POINTS = 20_000
 

@@ -9,12 +9,13 @@ import {
   LEVELS,
   type Level,
 } from '../../../domain/series-levels.ts'
+import { SOURCE_NUMBERS } from '../../../resources/funding-period-data-points/description.ts'
 import type { StoreHead } from '../../pages/page.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { FIND_MARKET } from '../../statements.ts'
 import { readStoreHead } from '../coverage.ts'
 import { type BuiltSeries, readBuiltSeries } from './built-series.ts'
-import { CountedPoints, listsOf, type MarketSeries, readEnds, SOURCE_NUMBERS } from './counted-points.ts'
+import { CountedPoints, listsOf, type MarketSeries, readEnds } from './counted-points.ts'
 
 /** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */
 export type SeriesQuery = {

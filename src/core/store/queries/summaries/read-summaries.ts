@@ -5,7 +5,7 @@ import { instruments } from '../../../resources/instruments/description.ts'
 import type { Query } from '../../queries-protocol.ts'
 import { estimateNode } from '../estimates/funding-estimate.ts'
 import { marketDataNode } from '../market-data.ts'
-import { keyOfPeriod, type LatestPeriods, NO_PERIODS, runningOf } from '../periods/latest-periods.ts'
+import { keyOfPeriod, type LatestPeriods, runningOf } from '../periods/latest-periods.ts'
 import { NO_AVERAGES, type RateAverages, readRateAverages } from '../periods/rate-averages.ts'
 import { type AdjacentMarkets, readSummaryParts, type SummaryParts } from './summary-parts.ts'
 
@@ -33,7 +33,7 @@ export function* readSummaries(
   const parts = yield* readSummaryParts(groups)
   const summaries = new Map<string, ReadSummary>()
   for (const marketId of groups.flat()) {
-    const running = runningOf(parts.periods.get(marketId) ?? NO_PERIODS)
+    const running = runningOf(parts.periods.get(marketId)!)
     const averages = validAverages.get(marketId) ?? (yield* readRateAverages(marketId, running, at))
     summaries.set(marketId, { row: rowOf(marketId, summaryOf(marketId, parts, averages, lastGap)), averages })
   }
@@ -63,7 +63,7 @@ function summaryOf(
   const number = parts.numbers.get(marketId)!
   const instrument = parts.instruments.get(marketId)
   const data = parts.marketData.get(marketId) ?? null
-  const periods = parts.periods.get(marketId) ?? NO_PERIODS
+  const periods = parts.periods.get(marketId)!
   const running = runningOf(periods)
   const isLatest = isLatestPeriod(periods, [parts.lastSeqsByNumber.get(number), data?.highestSeq])
   const areComplete = isLatest && (lastGap === null || lastGap < periods.startHeight)

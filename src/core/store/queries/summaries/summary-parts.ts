@@ -4,8 +4,8 @@ import { instruments } from '../../../resources/instruments/description.ts'
 import { liquidityProviders } from '../../../resources/liquidity-providers/description.ts'
 import { columnList, columnNames, POSTGRES_HINTS, pageStatement } from '../../pages/scan-sql.ts'
 import type { Query } from '../../queries-protocol.ts'
-import { type LatestData, latestDataOf, READ_MARKET_DATA } from '../market-data.ts'
-import { type LatestPeriods, latestPeriods, READ_LATEST_PERIODS } from '../periods/latest-periods.ts'
+import { type LatestData, readDataBetween } from '../market-data.ts'
+import { type LatestPeriods, readLatestPeriods } from '../periods/latest-periods.ts'
 import { READ_POINTS_SEQ } from '../periods/named-seqs.ts'
 
 /** The last point of the external and the internal source, after the market's number. */
@@ -64,13 +64,13 @@ export type SummaryParts = {
 /** Reads everything but the averages, for all markets together. */
 export function* readSummaryParts(groups: readonly AdjacentMarkets[]): Query<SummaryParts> {
   const ends = groups.map((group) => [group[0], group.at(-1)!].sort() as [string, string])
-  const ids = groups.flat().map((id): [string] => [id])
+  const ids = groups.flat()
 
   const numbers = valueByMarket(yield { text: READ_NUMBERS, each: ends })
   const providers = valueByMarket(yield { text: COUNT_PROVIDERS, each: ends })
-  const latestData = (yield { text: READ_MARKET_DATA, each: ends }).map(latestDataOf)
+  const latestData = yield* readDataBetween(ends)
   const instrumentRows: Row[] = yield instrumentsStatement(ends, ids.length)
-  const periods = latestPeriods(yield { text: READ_LATEST_PERIODS, each: ids })
+  const periods = yield* readLatestPeriods(ids)
   const eachNumber = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
   const pointRows: Row[] = yield { text: READ_LAST_POINTS, each: eachNumber }
   const lastSeqsByNumber = valueByMarket(yield { text: READ_POINTS_SEQ, each: eachNumber })

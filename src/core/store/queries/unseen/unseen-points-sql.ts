@@ -1,6 +1,9 @@
 import type { PositionRange } from '../../../domain/unseen.ts'
 import type { KeyValue, Selection } from '../../../model/resource.ts'
-import { fundingPeriodDataPoints } from '../../../resources/funding-period-data-points/description.ts'
+import {
+  fundingPeriodDataPoints,
+  SOURCE_NUMBERS,
+} from '../../../resources/funding-period-data-points/description.ts'
 import { BLOCKS_OF_SPAN } from '../../../resources/funding-period-data-points/table.ts'
 import { columnList, filterConditions } from '../../pages/scan-sql.ts'
 import type { Statement } from '../../queries-protocol.ts'
@@ -46,7 +49,7 @@ export const spanNumbers = ({ height }: PositionRange, through: bigint) =>
 
 /** The sources of a selection. Each is a range of its own, because the key begins with the source. */
 export function sourcesOf({ source }: Selection): readonly bigint[] {
-  return source === undefined ? [0n, 1n, 2n] : [source]
+  return source === undefined ? SOURCE_NUMBERS : [source]
 }
 
 function withoutSource({ source: _, ...others }: Selection): Selection {
