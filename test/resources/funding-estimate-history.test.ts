@@ -172,6 +172,21 @@ describeOn(STORE_KINDS, 'the estimates of funding periods over time', (kind) => 
     )
   })
 
+  test('know nothing of a period that ends in an imported block: without its auctions', async (t) => {
+    const blocks: MadeBlock[] = [
+      { height: 2, events: [terms, opening, pointAt(2, 2, 100), pointAt(1, 2, 80)] },
+      { height: 3, events: [fundingPeriod({ start: 2n * SECOND, end: 3n * SECOND })] },
+    ]
+    const store = await storeOfBytes(t, kind, fileOf(...blocks))
+    const twapsOf = async () => {
+      const { fundingEstimateHistory } = await historyOf(await serve(t, store), MARKET)
+      return fundingEstimateHistory.estimates.map((one) => `${one.internalTwap} ${one.externalTwap}`)
+    }
+    assert.equal((await twapsOf())[0], '100 80')
+    await runSql(store, `insert into imported (from_height, to_height, lacks) values (3, 3, '')`)
+    assert.equal((await twapsOf())[0], 'null null')
+  })
+
   test('have parameters of the time or later ones, and no payment without any', async (t) => {
     const points = [pointAt(2, 2, 100), pointAt(1, 2, 100)]
     const later = fileOf(
