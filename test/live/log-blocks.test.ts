@@ -10,7 +10,6 @@ import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { LogReader } from '#core/log/read/log-reader'
-import { LogWait } from '#service/live/commit/log-wait'
 import { frame, recordsOf } from '../fixtures/events/event-stream.ts'
 import { blocksFor, type GivenBlock } from '../fixtures/logs/memory-log.ts'
 import { writeReceiver } from '../fixtures/logs/written-log.ts'
@@ -203,25 +202,6 @@ describe('blocks of a log', () => {
     assert.deepEqual(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 
-  test('that cannot be read are noted of a segment that has grown meanwhile', (t) => {
-    const folder = temporaryFolder(t)
-    const grownTo = (last: number) => {
-      const bytes = frame(blocks.slice(0, last).flat(), 0n)
-      const head = { version: 1, chain: 'core-scenarios', number: 1, first: '1', last: `${last}`, time: null }
-      writeFileSync(join(folder, segmentName({ kind: 'open', number: 1, first: 1n })), bytes)
-      writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, bytes: bytes.length }))
-    }
-    grownTo(5)
-    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
-    t.after(() => reader.close())
-    const begun = reader.segments.find(5n)!
-    grownTo(20)
-    reader.refresh()
-    reader.segments.noteUnreadable(begun, { from: 18n, to: null, reason: 'damaged' })
-    assert.equal(reader.segments.find(18n), null)
-    assert.equal(reader.segments.find(17n)!.last, 20n)
-  })
-
   test('that a segment does not have although it has grown and been sealed are known at its end', async (t) => {
     const folder = temporaryFolder(t)
     const open = join(folder, segmentName({ kind: 'open', number: 1, first: 1n }))
@@ -388,25 +368,5 @@ describe('blocks of a log', () => {
     const reading = readingOf(reader, heights, stored)
     while (await reading.readPiece());
     assert.deepEqual([heights[0], heights.length], [21, 20])
-  })
-
-  test('that cannot be read in the segment that is written are named, although nothing follows them yet', async (t) => {
-    const folder = temporaryFolder(t)
-    const bytes = frame(blocks.slice(0, 20).flat(), 0n)
-    bytes.fill(0xff, recordIn(bytes, 15, 1).offset, recordIn(bytes, 15, 1).offset + 4)
-    const head = { version: 1, chain: 'core-scenarios', number: 1, first: '1', last: '20', time: null }
-    writeFileSync(join(folder, segmentName({ kind: 'open', number: 1, first: 1n })), bytes)
-    writeFileSync(join(folder, 'head.json'), JSON.stringify({ ...head, bytes: bytes.length }))
-    const reader = new LogReader([new FollowedLog(new FolderSource(folder))])
-    t.after(() => reader.close())
-    const reading = readingOf(reader, [])
-    while (await reading.readPiece());
-    assert.equal(reading.coverage?.height, 14n)
-    const wait = new LogWait(reader)
-    wait.look(15n)
-    assert.match(
-      wait.reason!,
-      /^block 15 cannot be read: 0000000001-1\.bevt\.open, record .*; another segment may/,
-    )
   })
 })

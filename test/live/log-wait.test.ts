@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LogWait } from '#service/live/commit/log-wait'
 import { eventsOf, markedBlocks } from '../fixtures/events/event-stream.ts'
-import { MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
+import { blocksFor, MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
 
 const eventsIn = (from: number, to: number) => eventsOf(markedBlocks(from, to))
 
@@ -34,4 +34,23 @@ test('A log that is waited for is named once that lasts for ten seconds, each ti
   now += 60_000
   assert.equal(reasonAt(11n), null)
   assert.equal(reasonAt(null), null)
+})
+
+test('A damaged block of the segment that is written is named at once, as long as no log has a later one', async (t) => {
+  const log = new MemoryLog()
+  const events = eventsIn(1, 5)
+  log.writeOpen(1, [1, 5], events.with(-2, Buffer.from(events.at(-2)!).fill(0xff, 0, 8)))
+  const reader = readLogs(t, log)
+  const blocks = blocksFor(reader, () => {})
+  while (await blocks.readPiece());
+  const wait = new LogWait(reader)
+  wait.look(5n)
+  assert.match(
+    wait.reason!,
+    /^block 5 cannot be read: 0000000001-1\.bevt\.open, record .*; another segment may still get it/,
+  )
+  log.writeOpen(1, [1, 6], eventsIn(1, 6))
+  reader.refresh()
+  wait.look(5n)
+  assert.equal(wait.reason, null)
 })

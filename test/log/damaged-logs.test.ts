@@ -3,11 +3,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { GapError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
-import { Lag } from '#core/log/read/choice/lag'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
 import type { LogBlocks } from '#service/live/commit/log-blocks'
-import { LogWait } from '#service/live/commit/log-wait'
 import { checkpoint, eventsOf } from '../fixtures/events/event-stream.ts'
 import {
   blocksFor,
@@ -309,11 +307,13 @@ describe('Block 1, of two parts,', () => {
     const reader = readLogs(t, log)
     const given: GivenBlock[] = []
     const blocks = blocksFor(reader, (block) => given.push(block))
-    const complete = new CompleteBlocks(readLogs(t, log))
+    const grown = readLogs(t, log)
+    const complete = new CompleteBlocks(grown)
     while (await blocks.readPiece());
     assert.deepEqual([given, await complete.next(1n)], [[], null])
     log.writeOpen(1, [1, 1], eventsOfBlock(1))
-    reader.refresh()
+    for (const one of [reader, grown]) one.refresh()
+    assert.equal((await complete.next(1n))?.events.length, 8)
     while (await blocks.readPiece());
     assert.deepEqual(given, [{ height: 1, events: 4, isIncomplete: false }])
 
@@ -506,15 +506,11 @@ describe('The last block of a store, of which it has a part,', () => {
   })
 })
 
-test('An event of another chain, wherever it is in a log, costs no more than its block', async (t) => {
+test('A block in a gap of a store is taken although it begins where another one in the gap turns out to be cut', async (t) => {
   const log = new MemoryLog()
-  log.seal(1, [11, 12], [partOf(11, 'h', 'other-chain')[1]!, ...eventsOfBlocks(11, 12)])
-  log.seal(2, [13, 15], eventsOfBlocks(13, 15).with(4, partOf(14, 'h', 'other-chain')[0]!))
-  const { given, gaps } = await storeAll(readLogs(t, log))
-  assert.deepEqual([heightsOf({ given }), gaps], [[11, 12, 13, 15], [{ from: 14n, to: 14n }]])
-  const blocks = new CompleteBlocks(readLogs(t, log))
-  for (const height of [11n, 12n, 13n, 14n, 15n])
-    assert.equal((await blocks.next(height)) !== null, height !== 14n, `${height}`)
+  log.seal(1, [1, 6], [...GENESIS.slice(0, -1), ...FIRST, ...eventsOfBlocks(2, 6)])
+  const stored = storedTo(4, { missing: [1, 2] })
+  assert.deepEqual(heightsOf(await storeAll(readLogs(t, log), { stored })), [2, 5, 6])
 })
 
 test('A last block whose beginning cannot be read is missing although nothing follows it in the segment that is written', async (t) => {
@@ -525,9 +521,7 @@ test('A last block whose beginning cannot be read is missing although nothing fo
   assert.deepEqual(heightsOf(await storeAll(readLogs(t, cut, whole))), [11, 12, 13])
   const reader = readLogs(t, cut)
   assert.deepEqual(heightsOf(await storeAll(reader)), [11, 12])
-  const wait = new LogWait(reader)
-  wait.look(13n)
-  assert.match(wait.reason!, /^block 13 cannot be read: 0000000001-11\.bevt\.open/)
+  assert.match(reader.segments.reasonFor(13n)!, /^0000000001-11\.bevt\.open/)
   const forwarded = new CompleteBlocks(readLogs(t, cut, whole))
   for (const height of [11n, 12n, 13n]) assert.equal((await forwarded.next(height))?.height, height)
   // The segment grows, and is read on.
@@ -538,6 +532,33 @@ test('A last block whose beginning cannot be read is missing although nothing fo
   cut.writeOpen(1, [11, 14], [...events, ...eventsOfBlock(14)])
   grown.refresh()
   assert.equal((await lone.next(14n))?.height, 14n)
+})
+
+test('Of a gzipped segment that is cut the record is named up to which it could be read', async (t) => {
+  const last = 12_000
+  const log = new MemoryLog()
+  log.seal(1, [2, last], eventsOfBlocks(2, last), { isGzipped: true, isCut: true })
+  const given: GivenBlock[] = []
+  const warnings: string[] = []
+  const reading = blocksFor(readLogs(t, log), (block) => given.push(block), {
+    stored: storedTo(1),
+    onWarning: (text) => warnings.push(text),
+  })
+  while (await reading.readPiece());
+  const [, record] = /record (\d+), offset \d+: it cannot be inflated/.exec(warnings.join()) ?? []
+  // A block has four records.
+  assert.ok(given.length > 1_000 && Number(record) > 4 * given.length, `${given.length}: ${warnings}`)
+})
+
+test('An event of another chain, wherever it is in a log, costs no more than its block', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [11, 12], [partOf(11, 'h', 'other-chain')[1]!, ...eventsOfBlocks(11, 12)])
+  log.seal(2, [13, 15], eventsOfBlocks(13, 15).with(4, partOf(14, 'h', 'other-chain')[0]!))
+  const { given, gaps } = await storeAll(readLogs(t, log))
+  assert.deepEqual([heightsOf({ given }), gaps], [[11, 12, 13, 15], [{ from: 14n, to: 14n }]])
+  const blocks = new CompleteBlocks(readLogs(t, log))
+  for (const height of [11n, 12n, 13n, 14n, 15n])
+    assert.equal((await blocks.next(height)) !== null, height !== 14n, `${height}`)
 })
 
 test('A damaged height in the beginning of a block loses that block, not those up to the height', async (t: TestContext) => {
@@ -552,55 +573,4 @@ test('A damaged height in the beginning of a block loses that block, not those u
   log.seal(2, [33, 40], eventsOfBlocks(33, 40))
   const heights = heightsOf(await storeAll(readLogs(t, log)))
   assert.deepEqual(heights, [28, 29, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40])
-})
-
-test('A block is read from a log without a fault first, and waited for in one that ends with it', async (t) => {
-  const [one, other] = [new MemoryLog(), new MemoryLog()]
-  one.seal(1, [1, 12], eventsOfBlocks(1, 12))
-  other.writeOpen(1, [1, 11], eventsOfBlocks(1, 11))
-  other.writeReceiver()
-  const reader = readLogs(t, one, other)
-  assert.equal(reader.segments.find(5n)?.kind, 'sealed')
-  one.listFault = 'EIO'
-  await reader.logs[0]!.listAgain(reader.logs[0]!.segments[0]!)
-  assert.equal(reader.segments.find(5n)?.kind, 'active')
-  assert.deepEqual(reader.gaps.waitsFor(11n), [2])
-  assert.deepEqual(reader.gaps.waitsFor(10n), [])
-})
-
-test('A reader turns at once to another segment of the same log, and after two seconds to one of another log', (t) => {
-  let now = 1_000_000
-  t.mock.method(performance, 'now', () => now)
-  const [one, other] = [new MemoryLog(), new MemoryLog()]
-  one.seal(1, [1, 5], eventsOfBlocks(1, 5))
-  one.writeOpen(2, [3, 4], eventsOfBlocks(3, 4))
-  other.seal(1, [1, 5], eventsOfBlocks(1, 5))
-  const [first, second] = readLogs(t, one, other).logs
-  const from = first!.active!
-  assert.equal(new Lag().mayTurn(5n, from, first!.segments[0]!), true)
-  const lag = new Lag()
-  const mayTurn = (height: bigint) => lag.mayTurn(height, from, second!.segments[0]!)
-  assert.equal(mayTurn(5n), false)
-  now += 1_999
-  assert.equal(mayTurn(5n), false)
-  now += 1
-  assert.equal(mayTurn(5n), true)
-  // Of another block the other log has been ahead for no time yet.
-  assert.equal(mayTurn(6n), false)
-})
-
-test('A segment whose bytes were refused is read last for a minute, and then as before', (t) => {
-  let now = 1_000_000
-  t.mock.method(performance, 'now', () => now)
-  const log = new MemoryLog()
-  log.seal(1, [1, 5], eventsOfBlocks(1, 5))
-  log.seal(2, [1, 5], eventsOfBlocks(1, 5))
-  const { segments } = readLogs(t, log)
-  const newest = segments.find(3n)!
-  assert.equal(newest.number, 2)
-  segments.noteRefused(newest)
-  now += 59_999
-  assert.deepEqual([segments.find(3n)?.number, segments.isAvailable(newest)], [1, false])
-  now += 1
-  assert.deepEqual([segments.find(3n)?.number, segments.isAvailable(newest)], [2, true])
 })

@@ -10,6 +10,11 @@ export const PIECE_BYTES = 1024 * 1024
 /** What follows the bytes that were read: more at once, perhaps more later, or nothing. */
 export type Following = 'more' | 'later' | 'nothing'
 
+/** What is wrong with the bytes of a segment, or that there are too many; {@link SegmentFrames} knows where. */
+export class DamagedBytesError extends Error {
+  override name = 'DamagedBytesError'
+}
+
 /** The next bytes of a segment. */
 export type SegmentPiece = { bytes: Buffer; following: Following }
 
@@ -47,11 +52,13 @@ export class SegmentFrames {
   /**
    * Reads the next bytes, for {@link handOn}.
    *
-   * @throws {EventStreamError} for a gzipped segment that is damaged.
+   * @throws {EventStreamError} for damage because of which there are no next bytes.
    * @throws the disk's error if they cannot be read.
    */
   async read(): Promise<SegmentPiece> {
-    const piece = await this.#readPiece(this.#offset)
+    const piece = await this.#readPiece(this.#offset).catch((error: unknown) => {
+      throw error instanceof DamagedBytesError ? this.#damage(error.message, { cause: error }) : error
+    })
     this.#offset += piece.bytes.length
     this.#piece = piece
     return piece
@@ -68,12 +75,7 @@ export class SegmentFrames {
     this.#framer.push(bytes)
     const cut = following === 'nothing' ? this.#framer.end() : null
     if (cut === null) return following
-    const { position } = this.#framer
-    throw new EventStreamError('the segment ends within a record: it is damaged here', {
-      ...position,
-      record: position.record + 1,
-      offset: cut.offset,
-    })
+    throw this.#damage('the segment ends within a record: it is damaged here')
   }
 
   /** Reads the next bytes and hands on their frames, as {@link read} and {@link handOn}. */
@@ -86,5 +88,11 @@ export class SegmentFrames {
   async readAll(): Promise<void> {
     let following: Following = 'more'
     while (following === 'more') following = await this.readOn()
+  }
+
+  /** Damage after the last whole frame. */
+  #damage(what: string, options?: ErrorOptions): EventStreamError {
+    const { position, offset } = this.#framer
+    return new EventStreamError(what, { ...position, record: position.record + 1, offset }, options)
   }
 }

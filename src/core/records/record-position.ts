@@ -3,7 +3,7 @@ import { MalformedMessageError } from '../events/wire-reader.ts'
 
 /** The position of a record, for error messages. */
 export type RecordPosition = {
-  /** The file's path, `-` for standard input, or the peer's address for a live stream. */
+  /** The file's path, `-` for standard input, or the name of a log's segment. */
   source: string
   /** Number of the record in its source, the first being 1. */
   record: number

@@ -37,7 +37,7 @@ export type LiveTask = {
   receiver: ReceiverSettings | null
   /** The name of the store among the readers of the logs. */
   reader: string
-  /** The required chain of events; null: that of the store, or of an empty store's first complete block. */
+  /** The required chain of events; null: that of the store, or of an empty store's logs. */
   chain: string | null
   /** Where events are forwarded to; null: nowhere. */
   forward: { host: string; port: number; repeatBytes: number } | null

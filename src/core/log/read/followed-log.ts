@@ -131,19 +131,13 @@ export class FollowedLog {
   }
 
   /**
-   * Reads bytes of a segment's file. An error may be a {@link fault}.
+   * Reads bytes of a segment's file.
    *
    * @throws the disk's error; ENOENT if there is no such file (any more), also at a URL.
    * @throws {LogUnreachableError} if a web server does not give them.
-   * @throws {NewerLogError} when the log's head is of a later version.
    */
-  async read({ name }: LogSegment, offset: number, length: number): Promise<Buffer> {
-    try {
-      return await this.#source.read(name, offset, length)
-    } catch (error) {
-      this.refresh()
-      throw error
-    }
+  read({ name }: LogSegment, offset: number, length: number): Promise<Buffer> {
+    return this.#source.read(name, offset, length)
   }
 
   /**

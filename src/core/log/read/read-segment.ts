@@ -1,8 +1,13 @@
 import { CompressionError, gunzip } from '../../records/gunzip.ts'
 import type { RecordSink } from '../../records/record-framer.ts'
-import { EventStreamError } from '../../records/record-position.ts'
 import { MAX_BLOCK_BYTES } from '../event-check.ts'
-import { PIECE_BYTES, SEGMENT_BYTES, SegmentFrames, type SegmentPiece } from '../segment-frames.ts'
+import {
+  DamagedBytesError,
+  PIECE_BYTES,
+  SEGMENT_BYTES,
+  SegmentFrames,
+  type SegmentPiece,
+} from '../segment-frames.ts'
 import type { LogSegment } from './followed-log.ts'
 import { LogUnreachableError } from './log-source.ts'
 
@@ -27,7 +32,7 @@ class SegmentBytes {
   /**
    * Reads the next piece.
    *
-   * @throws {EventStreamError} for damage.
+   * @throws {DamagedBytesError} for damage.
    * @throws {LogUnreachableError} if the file of the segment that is being written is shorter than the log's head says.
    * @throws what `FollowedLog.read` (followed-log.ts) throws.
    */
@@ -35,7 +40,7 @@ class SegmentBytes {
     const { log } = this.#segment
     const segment = log.current(this.#segment) ?? this.#segment
     if (offset >= MAX_SEGMENT_BYTES)
-      throw damageIn(segment, `it is larger than a segment, ${MAX_SEGMENT_BYTES / 1024 / 1024} MiB`)
+      throw new DamagedBytesError(`it is larger than a segment, ${MAX_SEGMENT_BYTES / 1024 / 1024} MiB`)
     try {
       return await this.#readPiece(segment, offset)
     } catch (error) {
@@ -86,7 +91,7 @@ class InflatedSegment {
   /**
    * Takes the next bytes; fewer at the end. After an error nothing more may be taken.
    *
-   * @throws {EventStreamError} for damage, and behind the end.
+   * @throws {DamagedBytesError} for damage, and behind the end.
    */
   async take(most: number): Promise<Buffer> {
     const chunks = [this.#rest]
@@ -112,7 +117,7 @@ class InflatedSegment {
       throw new CompressionError('it ends too early')
     } catch (error) {
       if (!(error instanceof CompressionError)) throw error
-      throw damageIn(this.segment, `it cannot be inflated: ${error.message}`, { cause: error })
+      throw new DamagedBytesError(`it cannot be inflated: ${error.message}`, { cause: error })
     }
   }
 }
@@ -124,8 +129,4 @@ async function* packedBytes(segment: LogSegment): AsyncGenerator<Buffer, void, u
     yield bytes
     offset += bytes.length
   }
-}
-
-function damageIn({ name }: LogSegment, what: string, options?: ErrorOptions): EventStreamError {
-  return new EventStreamError(what, { source: name, record: 1, offset: 0 }, options)
 }

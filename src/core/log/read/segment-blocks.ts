@@ -119,7 +119,10 @@ export class SegmentBlocks {
   }
 }
 
-/** Block 1 as far as its parts have ended, genesis and the block itself: each has a hash of its own. */
+/**
+ * Block 1 as far as its parts have ended, genesis and the block itself: each has a hash of its own. A store follows the same rules
+ * with decoded events (blocks/block-one.ts).
+ */
 class BlockOneParts {
   #block: CompleteBlock | null = null
   readonly #hashes = new Set<string>()

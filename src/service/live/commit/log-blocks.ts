@@ -4,7 +4,6 @@ import { type Block, ChainError, GapError, StrictError } from '#core/blocks/bloc
 import type { Coverage } from '#core/domain/coverage'
 import { type HeightRange, holdAll } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
-import type { ChoiceOptions } from '#core/log/read/choice/segment-choice'
 import { isReadToEnd, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
 import type { LogReader } from '#core/log/read/log-reader'
@@ -55,7 +54,7 @@ type LogBlocksListener = {
  * | its bytes cannot be read at the moment | that others go first for a while; the needed block, if an operator does without it | is left if another one that can be read comes next; otherwise waited for |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
- * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere, whole; otherwise they may be missing, or it is a gap |
+ * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere; otherwise they may be missing, or it is a gap |
  *
  * Whenever a segment is left, another one comes next, or the needed block is noted as unreadable there: so this ends. A block
  * below the needed one, in a gap of the store, is taken if it is whole, and otherwise passed over: no segment is left, and no
@@ -140,35 +139,29 @@ export class LogBlocks {
    * The next bytes of a segment cannot be read. Returns whether it was left, for another one or for what follows; otherwise the
    * {@link fault} is waited for.
    *
-   * @throws as {@link LogBlocks.#waitsFor}, and any error without a segment.
+   * @throws the error, if it is neither damage nor a fault of reading, or there is no segment.
    */
   #leaveUnread(needed: bigint, error: unknown): boolean {
     const segment = this.#cursor.reading?.segment
     if (segment === undefined) throw error
-    if (isUnreadable(error)) this.#cannotReadRest(segment, error)
-    else if (this.#waitsFor(segment, needed, error)) return false
-    this.#cursor.leave()
-    return true
-  }
-
-  /**
-   * Bytes of a segment cannot be read at the moment: returns whether they are waited for, as a {@link fault}; if not, another
-   * segment comes next.
-   *
-   * @throws the error, if it is no fault of reading.
-   */
-  #waitsFor(segment: LogSegment, needed: bigint, error: unknown): boolean {
+    if (isUnreadable(error)) {
+      this.#cannotReadRest(segment, error)
+      this.#cursor.leave()
+      return true
+    }
     const fault = faultOf(error)
     if (fault === null) throw error
     const { segments } = this.#reader
     segments.noteRefused(segment)
-    if (this.#isNextAvailable(needed)) return false
+    const isOtherNext = this.#isNextAvailable(needed)
     // An operator who does without the block does not wait for the log.
-    if (this.#isAccepted({ from: needed, to: needed }) && this.#isNextAvailable(needed + 1n)) {
-      segments.noteUnreadable(segment, { from: needed, to: needed, reason: fault.message })
+    const isPassedOver = this.#isAccepted({ from: needed, to: needed }) && this.#isNextAvailable(needed + 1n)
+    if (!isOtherNext && !isPassedOver) {
+      this.#fault = fault
       return false
     }
-    this.#fault = fault
+    if (!isOtherNext) segments.noteUnreadable(segment, { from: needed, to: needed, reason: fault.message })
+    this.#cursor.leave()
     return true
   }
 
@@ -235,19 +228,17 @@ export class LogBlocks {
   #passOverUpTo(reading: SegmentReading, next: bigint): void {
     const from = this.#blocks.needed
     if (from === null || from >= next) return
-    // If the store has a part of it, other parts are of no use.
-    const wantsWhole = this.#blocks.isIncomplete(from)
-    this.#noteMissing(reading, { from, to: next - 1n }, { wantsWhole })
+    this.#leaveIfElsewhere(reading, { from, to: next - 1n })
   }
 
   /**
-   * There is a gap: elsewhere is one of the missing blocks only if it is whole there. A block in a gap of the store is passed over.
+   * There is a gap. A block in a gap of the store is passed over.
    *
    * @throws {GapError} any other gap that is not elsewhere.
    */
   #passOverGap(reading: SegmentReading, gap: GapError): void {
     this.#blocks.drop()
-    this.#noteMissing(reading, gap, { wantsWhole: true })
+    this.#leaveIfElsewhere(reading, gap)
     if (!this.#isBelowNeeded(gap)) throw gap
   }
 
@@ -271,7 +262,7 @@ export class LogBlocks {
     const height = this.#blocks.drop()
     if (height === null) return
     logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    this.#noteMissing(reading, { from: height, to: height }, {}, message)
+    this.#leaveIfElsewhere(reading, { from: height, to: height }, message)
   }
 
   /** Passes over everything in a segment from the needed block on. */
@@ -290,23 +281,21 @@ export class LogBlocks {
    *
    * @throws {LeaveSegment} if they are elsewhere, and not below the needed one.
    */
-  #noteMissing(
+  #leaveIfElsewhere(
     { segment }: SegmentReading,
     { from, to }: HeightRange,
-    choice: ChoiceOptions,
     reason = `${segment.name} does not have it with all its events`,
   ): void {
     const needed = this.#blocks.needed ?? from
     this.#reader.segments.noteUnreadable(segment, { from: needed < from ? needed : from, to, reason })
-    if (!this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to }, choice))
-      throw new LeaveSegment()
+    if (!this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to })) throw new LeaveSegment()
   }
 
   /** Whether blocks may be missing, of which not all events are in the segment that is read. */
   #mayMiss(missing: HeightRange): boolean {
     const isAllowed = this.#options.allowGap || this.#isAccepted(missing)
     if (!isAllowed || this.#isBelowNeeded(missing)) return false
-    return !this.#areElsewhere(this.#cursor.reading!.segment, missing, { wantsWhole: true })
+    return !this.#areElsewhere(this.#cursor.reading!.segment, missing)
   }
 
   #isBelowNeeded({ to }: Pick<HeightRange, 'to'>): boolean {
@@ -318,11 +307,11 @@ export class LogBlocks {
    * Whether another segment than the one that is read has one of some blocks, or a log may still get the first. If an
    * operator has accepted that they are missing, a segment that cannot be read at the moment does not count.
    */
-  #areElsewhere(segment: LogSegment, missing: HeightRange, choice: ChoiceOptions): boolean {
+  #areElsewhere(segment: LogSegment, missing: HeightRange): boolean {
     const { segments, gaps } = this.#reader
     const { from, to } = missing
     if (gaps.waitsFor(from).length > 0) return true
-    const others = { ...choice, except: segment }
+    const others = { except: segment }
     const next = segments.nextAfter(from - 1n, others)
     if (next === null || next > to) return false
     return !this.#isAccepted(missing) || segments.isAvailable(segments.find(next, others)!)

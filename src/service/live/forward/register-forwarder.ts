@@ -15,7 +15,7 @@ export function forwarderName({ host, port }: { host: string; port: number }): s
  * waits for it.
  */
 export function registerForwarder(reader: LogReader, name: string, repeatBytes: number): ReaderFile {
-  // Logs that are followed by a URL know no readers.
+  // A forwarder follows folders only.
   const folders = reader.logs.flatMap(({ folder }) => folder ?? [])
   const noted = furthestOf(folders.flatMap((folder) => readReader(NODE_DISK, folder, name) ?? []))
   if (noted !== null) return { ...noted, isRequired: false }

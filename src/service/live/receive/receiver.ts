@@ -95,7 +95,7 @@ type LockedLog = {
 type Parts = { writer: LogWriter; upgrade: ProtocolUpgrade; intake: Intake }
 
 /**
- * Receives from a core, and writes its events to an event log. It knows no store. Of readers it knows what they have noted in the
+ * Receives from a core, and writes its events to an event log. It reads no store. Of readers it knows what they have noted in the
  * log: what may be deleted, and whether a protocol upgrade may go on. What it does is in the log's `receiver.json`.
  */
 export class LogReceiver implements Receiver {

@@ -21,7 +21,7 @@ export type LogsState = {
   queueSeconds?: number | null
   /** The protocol upgrade that a core is in; null without one. */
   upgrade: UpgradeState | null
-  /** The size of the logs, and their first block; null while they have none. */
+  /** The size of the logs, and their first block; null while they have none, or one has not answered yet. */
   logBytes: number
   logFirstHeight: bigint | null
   /** Chain time between the last block of the slowest store that reads a log and that of the log, in seconds. */

@@ -1,4 +1,4 @@
-import { isReachable, type LogSegment } from '../followed-log.ts'
+import type { LogSegment } from '../followed-log.ts'
 
 /** How long another log may be ahead before a reader turns to it, in milliseconds: logs at URLs are looked at each second. */
 const LONG_MS = 2_000
@@ -12,11 +12,11 @@ export class Lag {
   #since = 0
 
   /**
-   * Whether to turn from a segment that is being written to another one that has the next block; at once within a log, and from a
-   * segment that cannot be read. To be asked again and again as long as it has.
+   * Whether to turn from a segment that is being written to another one that has the next block; at once within a log. To be asked
+   * again and again as long as it has.
    */
   mayTurn(height: bigint, from: LogSegment, to: LogSegment): boolean {
-    if (from.log === to.log || !isReachable(from)) return true
+    if (from.log === to.log) return true
     if (height !== this.#height) {
       this.#height = height
       this.#since = performance.now()

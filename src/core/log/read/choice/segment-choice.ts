@@ -5,7 +5,7 @@ import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
 
 /** Which segments a block may be read from. */
 export type ChoiceOptions = {
-  /** Whether to pass over blocks of which events are missing. */
+  /** Whether to pass over `incomplete` segments. */
   wantsWhole?: boolean
   /** A segment not to read it from. */
   except?: LogSegment

@@ -134,7 +134,7 @@ export class UrlSource implements LogSource {
     this.#headText = text
     this.#index = index
     this.#hasAnswered = true
-    const fault = this.#lastRefusal.fault ?? receiverFault ?? this.#describeStepBack(head, index.files)
+    const fault = this.#lastRefusal.fault ?? receiverFault ?? this.#noteFurthest(head, index.files)
     if (isSame && fault === this.#contents.fault) return
     this.#change({ head, files: [...index.files, ...openFileOf(head, index.files)], fault })
   }
@@ -158,8 +158,8 @@ export class UrlSource implements LogSource {
     }
   }
 
-  /** Says that the log is behind what was seen of it before; null unless it is. */
-  #describeStepBack({ number, last }: LogHead, files: readonly SegmentFile[]): string | null {
+  /** Notes how far the log is. Says that it is behind what was seen of it before; null unless it is. */
+  #noteFurthest({ number, last }: LogHead, files: readonly SegmentFile[]): string | null {
     const lasts = files.flatMap(({ segment }) => (segment.kind === 'open' ? [] : segment.last))
     const height = greatestOrNull([last, ...lasts])
     if (height === null) return null
