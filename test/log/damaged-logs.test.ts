@@ -5,6 +5,7 @@ import type { Coverage } from '#core/domain/coverage'
 import type { HeightRange } from '#core/domain/height-ranges'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
+import { LogUnreachableError } from '#core/log/read/log-source'
 import type { LogBlocks } from '#service/live/commit/log-blocks'
 import { checkpoint, eventsOf } from '../fixtures/events/event-stream.ts'
 import {
@@ -400,6 +401,14 @@ describe('A segment that cannot be read is a fault, and not begun again and agai
       assert.deepEqual(given, [])
     }
   })
+})
+
+test('A segment that is gone, when no other one has its block, is an error, and no wait without a word', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [1, 5], eventsOfBlocks(1, 5))
+  const blocks = blocksFor(readLogs(t, log), () => {}, { stored: storedTo(2) })
+  log.remove(1)
+  await assert.rejects(blocks.readPiece(), LogUnreachableError)
 })
 
 test('Where gaps are allowed, a block is taken whole from another segment rather than incomplete', async (t) => {

@@ -51,7 +51,7 @@ type LogBlocksListener = {
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | its bytes cannot be read at the moment | that others go first for a while; the needed block, if an operator does without it | is left if another one that can be read comes next; otherwise waited for |
+ * | its bytes cannot be read at the moment | that others go first for a while; the needed block, if an operator does without it | is left if another one that can be read comes next; an error if it is gone; otherwise waited for |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere; otherwise they may be missing, or it is a gap |
@@ -102,6 +102,7 @@ export class LogBlocks {
    * @throws {GapError} if something is missing, unless that is accepted.
    * @throws {ChainError} for an event of another chain.
    * @throws {StrictError} for an invalid event, if `strict`.
+   * @throws {LogUnreachableError} if the segment that was being read is gone, and no other one has the block.
    * @throws {NewerLogError} when a log's head is of a later version.
    */
   async readPiece(): Promise<boolean> {
@@ -140,6 +141,7 @@ export class LogBlocks {
    * {@link fault} is waited for.
    *
    * @throws the error, if it is neither damage nor a fault of reading, or there is no segment.
+   * @throws {LogUnreachableError} if the segment is gone.
    */
   #leaveUnread(needed: bigint, error: unknown): boolean {
     const segment = this.#cursor.reading?.segment
@@ -157,6 +159,8 @@ export class LogBlocks {
     // An operator who does without the block does not wait for the log.
     const isPassedOver = this.#isAccepted({ from: needed, to: needed }) && this.#isNextAvailable(needed + 1n)
     if (!isOtherNext && !isPassedOver) {
+      // Of a segment that is gone nothing can be read later, and the log may have no other one.
+      if (segment.log.current(segment) === null) throw fault
       this.#fault = fault
       return false
     }
