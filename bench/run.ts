@@ -6,6 +6,7 @@ import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync } f
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureWebBuilt } from '../scripts/build-web.ts'
+import { recorded, recordingPath } from '../test/fixtures/shared.ts'
 import { benchAgainst } from './against.ts'
 import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
 import { measureBesideIntake, measureCompany } from './parts/company.ts'
@@ -33,15 +34,7 @@ import { measureSeries } from './parts/series.ts'
 import { measureTurns } from './parts/turns.ts'
 import { measureVisibility } from './parts/visibility.ts'
 import { ingest, serveStore, timeToFirstAnswer } from './processes.ts'
-import {
-  generatedFile,
-  marketsOf,
-  PERPS_LIKE,
-  recording,
-  removeStore,
-  SMOKE_LIKE,
-  WORK,
-} from './stores/files.ts'
+import { generatedFile, marketsOf, PERPS_LIKE, removeStore, SMOKE_LIKE, WORK } from './stores/files.ts'
 import { largeLists } from './stores/large-lists.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './stores/large-store.ts'
 import { makeYearOfPeriods } from './stores/year-of-periods.ts'
@@ -203,11 +196,9 @@ async function keepInMemory(path: string): Promise<void> {
 
 /** Pages of real recordings, as clients ask for them. */
 async function benchRecordings(add: Add): Promise<void> {
-  const calm = recording('perps-calm.evts.gz')
-  if (calm === null) return console.log('perps-calm: not there, left out')
   const store = join(WORK, 'calm.db')
   removeStore(store)
-  await ingest(store, calm)
+  await ingest(store, recorded('perps-calm'))
   const market = marketsOf(store)[0]!
   await using service = await serveStore(store)
   const points = `/api/v2/funding-periods/data-points/${market}?pagination.first=1000`
@@ -266,11 +257,9 @@ async function benchExplorer(add: Add): Promise<void> {
 }
 
 async function benchExplorerOfRecording(add: Add): Promise<void> {
-  const long = recording('perps-long-named.evts.gz')
-  if (long === null) return console.log('perps-long-named: not there, left out')
   const store = join(WORK, 'long-named.db')
   removeStore(store)
-  await ingest(store, long)
+  await ingest(store, recorded('perps-long-named'))
   await using service = await serveStore(store)
   add(...(await measureExplorer(service.base)))
 }
@@ -284,11 +273,13 @@ async function benchExplorerOfYear(add: Add): Promise<void> {
 }
 
 async function benchIntake(add: Add): Promise<void> {
-  for (const name of ['smoke', 'perps-long']) {
-    const path = recording(`${name}.evts.gz`)
-    if (path === null) console.log(`${name}: not there, left out`)
-    else add(...(await measureIntake(name, path, null)))
-  }
+  const smoke = recordingPath('smoke.evts.gz')
+  if (smoke === null)
+    console.log(
+      'smoke: left out, since it is not in the repository; LYRA_SHARED names the folder of events/smoke.evts.gz',
+    )
+  else add(...(await measureIntake('smoke', smoke, null)))
+  add(...(await measureIntake('perps-long', recorded('perps-long'), null)))
   for (const [name, options, most] of [
     ['600,000 events like smoke', SMOKE_LIKE, 1.25],
     ['600,000 events like perps-long', PERPS_LIKE, 2],

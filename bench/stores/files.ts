@@ -55,12 +55,6 @@ export const SMOKE_LIKE: GenerateOptions = {
  */
 export const PERPS_LIKE: GenerateOptions = { blocks: 75_000, markets: 3, parties: 9, points: 2, events: 0 }
 
-/** A recording of the core, or null if the folder of recordings is not there. */
-export function recording(name: string): string | null {
-  const path = join(ROOT, '../shared/events', name)
-  return existsSync(path) ? path : null
-}
-
 /** A generated event file, gzipped; the same options give the same file. */
 export async function generatedFile(options: GenerateOptions): Promise<string> {
   mkdirSync(WORK, { recursive: true })
