@@ -29,10 +29,6 @@ const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
   },
 )
 
-/**
- * A store upgraded from version 0.1.0 does not have the positions at which periods start. They follow from the blocks of
- * its market data.
- */
 export const fundingPeriodProjection: Projection<FundingPeriodEvent> = {
   kind: 'funding-period',
   numbers: [EVENT_KIND.fundingPeriod],

@@ -30,9 +30,7 @@ import {
   uint64Field,
 } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-
-/** The highest number of the enum `Asset.Status`. */
-const LAST_ASSET_STATUS = 4
+import { LAST_ASSET_STATUS } from './table.ts'
 
 const decodeTrigger = decoderOf<SentTrigger>({}, { initial: optional(int64Field(1)), every: int64Field(2) })
 

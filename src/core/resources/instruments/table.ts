@@ -13,6 +13,9 @@ import {
 } from '../../model/columns.ts'
 import { defineTable } from '../../model/table.ts'
 
+/** The highest number of the enum `Asset.Status`. */
+export const LAST_ASSET_STATUS = 4
+
 /** A market as of its latest event. */
 export const instrumentTable = defineTable({
   name: 'instruments',
@@ -65,7 +68,7 @@ export const assetTable = defineTable({
     name: text(),
     symbol: text(),
     decimals: integer(),
-    status: small(6),
+    status: small(LAST_ASSET_STATUS),
     ...positionColumns,
   },
   key: ['asset_id'],
