@@ -9,7 +9,17 @@ import './styles/base.css'
 import './styles/controls.css'
 import './styles/layout.css'
 import './styles/tables.css'
-import './styles/views.css'
+import './styles/views/figures.css'
+import './styles/views/range.css'
+import './styles/views/charts.css'
+import './styles/views/funding.css'
+import './styles/views/markets.css'
+import './styles/views/providers.css'
+import './styles/views/party.css'
+import './styles/views/checkpoints.css'
+import './styles/views/node.css'
+import './styles/views/mine.css'
+import './styles/views/watches.css'
 
 loadViews()
 watchCoverage()

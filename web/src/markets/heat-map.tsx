@@ -16,7 +16,7 @@ import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
-import '../styles/heat-map.css'
+import '../styles/views/heat-map.css'
 
 /** Length of a column, and number of columns. */
 const STEPS = {
