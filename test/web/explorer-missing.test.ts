@@ -154,6 +154,18 @@ test('the map of funding hatches the days of which blocks are missing, and compa
   assert.ok(titles.some((title) => /2024-09-16: .* in [12] payments?, .*; blocks/.test(title)))
   assert.deepEqual(await accessibilityFaults(page), [])
 
+  // Its days stay hatched while the shorter columns load, which do not reach back to the missing blocks.
+  const loaded = Promise.withResolvers<void>()
+  await page.route(/interval=8h/, async (route) => {
+    await loaded.promise
+    await route.continue()
+  })
+  await map.getByRole('button', { name: '8 hours' }).click()
+  await map.locator('.answer.other').waitFor()
+  assert.deepEqual(await map.locator('th.gap').allInnerTexts(), heads)
+  loaded.resolve()
+  await map.getByText(/ 16h/).first().waitFor()
+
   await page.goto(`${base}/?view=markets&compare=${SAMPLE_MARKET}&span=30d`)
   await page.waitForSelector('[data-chart="compare"] canvas')
   assert.match(await missingOn(page, 'section[aria-labelledby="compare-title"]'), /^Blocks 1,500/)

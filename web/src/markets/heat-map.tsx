@@ -49,8 +49,7 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   const query = useQuery(
     step,
     async (signal) => ({
-      step,
-      end,
+      range,
       length,
       rates: await askRates(range, signal),
     }),
@@ -66,9 +65,9 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
       </div>
       <MissingRows resource="fundingPeriods" range={range} />
       <Answer query={query} what="funding rates">
-        {({ step, end, length, rates }) => {
+        {({ range, length, rates }) => {
           const rows = heatRows(rates, summaries)
-          const starts = columnStarts(rows, end, length)
+          const starts = columnStarts(rows, range.to, length)
           const missing = missingOf('fundingPeriods', range)
           return rows.length === 0 ? (
             <p class="quiet">
@@ -76,10 +75,10 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
             </p>
           ) : (
             <HeatCells
-              key={`${step} ${starts[0]}`}
+              key={`${range.interval} ${starts[0]}`}
               rows={rows}
               starts={starts}
-              step={step}
+              step={range.interval}
               missing={missingSteps(missing, range, length)}
             />
           )
