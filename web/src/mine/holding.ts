@@ -16,7 +16,7 @@ export type PartyFigures = {
   latest: readonly SinglePayment[]
 }
 
-/** Asks for a party's figures of 7 and 30 days up to a time, the last block's. As in every range, that is included, and the start not. */
+/** Asks for a party's figures of 7 and 30 days up to a time, the last block's, which is included. */
 export async function askParty(
   client: LyraClient,
   partyId: string,
