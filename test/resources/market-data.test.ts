@@ -208,10 +208,22 @@ test('data of a market in a batch are in the order of the stream, of one positio
 test('the row of the latest data has the highest seq of all data before a commit', () => {
   const dataOf = (seq: bigint) =>
     decodeBody(message({ 12: MARKET, 31: message({ 31: message({ 1: '12', 5: seq }) }) })).event!
-  const rowOf = (...seqs: bigint[]) =>
-    latestDataRow(sequenceOf(seqs.map((seq, index) => ({ event: dataOf(seq), height: 1n, index }))))!
-  assert.equal(rowOf(5n, 7n, 6n).highest_seq, 7n)
-  assert.equal(rowOf(5n, 6n, 7n).highest_seq, 7n)
-  assert.equal(rowOf(5n, 2n ** 63n, 6n).highest_seq, 6n)
-  assert.equal(rowOf(3n, 2n ** 63n).highest_seq, 3n)
+  /** Imported data have only figures. */
+  const importedOf = (seq: bigint): MarketDataEvent => ({
+    kind: 'market-data',
+    marketId: MARKET,
+    feeShares: [],
+    slas: [],
+    figures: dataOf(seq).figures,
+  })
+  const highestOf = (...all: (bigint | MarketDataEvent)[]) => {
+    const events = all.map((one) => (typeof one === 'bigint' ? dataOf(one) : one))
+    return latestDataRow(sequenceOf(events.map((event, index) => ({ event, height: 1n, index }))))!
+      .highest_seq
+  }
+  assert.equal(highestOf(5n, 7n, 6n), 7n)
+  assert.equal(highestOf(5n, 6n, 7n), 7n)
+  assert.equal(highestOf(5n, 2n ** 63n, 6n), 6n)
+  assert.equal(highestOf(3n, 2n ** 63n), 3n)
+  assert.equal(highestOf(5n, importedOf(9n), 7n), 9n)
 })

@@ -159,6 +159,9 @@ describeOn(STORE_KINDS, 'the history of liquidity providers', (kind) => {
         data(MARKET, [sla(PARTY, '1')]),
         epoch(1),
         fees(MARKET, 1, [[PARTY_2, '12']]),
+        // What follows the end of another epoch is of that one alone.
+        epoch(3),
+        data(idOf('9'), [sla(PARTY, '0.7')]),
       ],
     }
     const incomplete = { ...whole, without: [6] }
@@ -174,8 +177,8 @@ describeOn(STORE_KINDS, 'the history of liquidity providers', (kind) => {
           assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
       }
       const rows = await exported(t, store)
-      assert.deepEqual(shown(rows), ['one 1 5 0.2 0.5 ', 'two 1 5   8'])
-      assert.deepEqual(await exported(t, store, '--party', PARTY_2.slice(0, 5)), rows.slice(1))
+      assert.deepEqual(shown(rows), ['one 1 5 0.2 0.5 ', 'two 1 5   8', 'one 3 6 0.7  '])
+      assert.deepEqual(await exported(t, store, '--party', PARTY_2.slice(0, 5)), [rows[1]])
     }
   })
 })

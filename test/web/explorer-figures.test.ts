@@ -346,6 +346,8 @@ describe("the explorer's ranges", () => {
       // Friday was last week, and so is the Monday before it.
       ['Monday', 'Friday', '2026-11-16', '2026-11-21'],
       ['Friday', 'Monday', '2026-11-20', '2026-11-24'],
+      // The week from a Tuesday: the end of Monday is the start of this week's Tuesday.
+      ['Tuesday', 'Monday', '2026-11-17', '2026-11-24'],
       ['last week', 'Monday', '2026-11-16', '2026-11-24'],
       ['16.11.2026', 'Sunday', '2026-11-16', '2026-11-23'],
       ['16.11.2026', '18.11.2026', '2026-11-16', '2026-11-18'],
