@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FundingRates } from '../../client/src/index.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { scaled } from '../fixtures/events/made-rates.ts'
+import { inUnits } from '../fixtures/events/made-rates.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { getJson, send } from '../fixtures/requests/http.ts'
 import { serve } from '../fixtures/services/service.ts'
@@ -98,7 +98,7 @@ describeOn(STORE_KINDS, 'funding rates', (kind) => {
           edges[1]!.node.buckets.map(({ start, count, sumOfRates }) => [
             BigInt(start),
             count,
-            scaled(sumOfRates, 32),
+            inUnits(sumOfRates, 32),
           ]),
           [...wanted]
             .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketEvent } from '#core/events/event'
 import type { MarketSummary, PositionFunding } from '../../client/src/index.ts'
-import { scaled } from '../fixtures/events/made-rates.ts'
+import { inUnits } from '../fixtures/events/made-rates.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { getJson } from '../fixtures/requests/http.ts'
 import { runsOf } from '../fixtures/sampling.ts'
@@ -142,7 +142,7 @@ function expectedOf(blocks: readonly Block[], from: bigint | null, to: bigint | 
       const since = at - BigInt(length) * 1_000_000_000n
       const paid = all.filter(({ end, rate }) => end !== null && rate !== null && end > since && end <= at)
       const isHeld = isLatest && !isGapAfter(latest.startHeight) && all[chain]!.start <= since
-      const sum = paid.reduce((total, { rate }) => total + scaled(rate!, 16), 0n)
+      const sum = paid.reduce((total, { rate }) => total + inUnits(rate!, 16), 0n)
       return [name, isHeld && paid.length > 0 ? roundedShare(sum, BigInt(length / (8 * HOUR))) : null]
     }),
   )
@@ -194,7 +194,7 @@ describeOn(STORE_KINDS, 'periods that only later events name', (kind) => {
         const { averages, runningPeriod } = await summaryOf(base)
         for (const [name, value] of Object.entries(expected.averages)) {
           const average = averages[name as keyof typeof WINDOWS]
-          assert.equal(average === null ? null : scaled(average, 16), value, `${where}: ${name}`)
+          assert.equal(average === null ? null : inUnits(average, 16), value, `${where}: ${name}`)
           found[value === null ? 'none' : (name as keyof typeof WINDOWS)]++
         }
         assert.equal(runningPeriod?.seq ?? null, expected.running, where)

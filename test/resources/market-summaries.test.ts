@@ -127,7 +127,7 @@ async function estimateOf(base: string, marketId: string): Promise<unknown> {
   return JSON.parse((await send(base, `${ESTIMATES}${marketId}`)).text).fundingEstimate
 }
 
-/** Removes the estimate, after comparing it with its own operation's, and the averages (funding-rates.test.ts). */
+/** Removes the estimate, after comparing it with its own operation's, and the averages (known-periods.test.ts). */
 async function withoutEstimate(base: string, { estimate, averages: _, ...rest }: Node): Promise<Node> {
   assert.deepEqual(estimate, await estimateOf(base, String(rest.marketId)))
   return rest

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { MAX_FILE_ROWS } from '#service/questions/csv-file'
 import { createLyraClient, type PositionFunding } from '../../client/src/index.ts'
 import { assertSays } from '../fixtures/assert-says.ts'
-import { scaled as scaledTo } from '../fixtures/events/made-rates.ts'
+import { inUnits } from '../fixtures/events/made-rates.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { getJson, nodesOf, send } from '../fixtures/requests/http.ts'
 import { runsOf } from '../fixtures/sampling.ts'
@@ -20,18 +20,18 @@ const paymentsOf = async (base: string, marketId: string, query = '') =>
     .positionFunding
 
 /** A decimal as an integer of units of 10^-40; texts of this test have no exponent. */
-const scaled = (text: string) => scaledTo(text, 40)
+const exact = (text: string) => inUnits(text, 40)
 
 /** The expected answer, calculated from the market's periods. */
 function expectedOf(periods: readonly Period[], units: string, from: bigint, to: bigint) {
   const ended = periods.filter(({ end }) => end !== undefined && BigInt(end) >= from && BigInt(end) < to)
   const paid = ended.filter(({ fundingPayment }) => fundingPayment !== undefined)
-  const amounts = paid.map(({ fundingPayment }) => (-scaled(fundingPayment!) * scaled(units)) / 10n ** 40n)
+  const amounts = paid.map(({ fundingPayment }) => (-exact(fundingPayment!) * exact(units)) / 10n ** 40n)
   const sum = (values: readonly bigint[]) => values.reduce((a, b) => a + b, 0n)
   return {
     count: paid.length,
     total: sum(amounts),
-    sumOfRates: sum(paid.map(({ fundingRate }) => scaled(fundingRate!))),
+    sumOfRates: sum(paid.map(({ fundingRate }) => exact(fundingRate!))),
     seqs: paid.map(({ seq }) => seq).reverse(),
     amounts: amounts.toReversed(),
     firstEnd: paid[0]?.end ?? null,
@@ -76,15 +76,15 @@ describeOn(STORE_KINDS, 'the payments of a position', (kind) => {
               count,
               firstEnd,
               lastEnd,
-              total: scaled(total!),
-              sumOfRates: scaled(sumOfRates!),
+              total: exact(total!),
+              sumOfRates: exact(sumOfRates!),
               seqs: payments.map(({ seq }) => seq),
-              amounts: payments.map(({ amount }) => scaled(amount)),
+              amounts: payments.map(({ amount }) => exact(amount)),
             },
             expected,
             query,
           )
-          const average = found.averageRate === null ? null : scaled(found.averageRate)
+          const average = found.averageRate === null ? null : exact(found.averageRate)
           if (expected.count === 0) assert.equal(average, null)
           else {
             const exact = expected.sumOfRates / BigInt(expected.count)

@@ -77,7 +77,7 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
     assert.ok(to > 56_550_000n)
   })
 
-  test('have no more than 20,000 points of a run beside them before a block comes, wherever these are', async (t) => {
+  test('have no more than 20,000 points of a series beside them before a block comes, wherever these are', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await commitSeconds(live, 60_000, 65_000)
     await live.buildSeries()
@@ -152,7 +152,7 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
     await dumpStore(store)
   })
 
-  test('are left as they were by a fault at any step of making them', async (t) => {
+  test('are left as they were by a fault at any step of building them', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await commitSeconds(live, 5_000, 10_000)
     await live.buildSeries()
