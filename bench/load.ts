@@ -43,7 +43,7 @@ export async function measureLoad(base: string, options: LoadOptions): Promise<L
 
   const keepBusy = (socket: Socket) =>
     new Promise<void>((resolve, reject) => {
-      let answer = createAnswerCounter()
+      let answer = new AnswerCounter()
       let target = ''
       let sentAt = 0
       const requestNext = () => {
@@ -72,7 +72,7 @@ export async function measureLoad(base: string, options: LoadOptions): Promise<L
           resolve()
           return
         }
-        answer = createAnswerCounter()
+        answer = new AnswerCounter()
         requestNext()
       })
       requestNext()
@@ -97,23 +97,32 @@ export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Counts the bytes of one answer, whose body has a Content-Length or comes in chunks. */
-function createAnswerCounter() {
-  let head: Buffer | null = null
-  let body: BodyCounter | null = null
-  return {
-    status: 0,
-    /** Whether the answer is whole with these bytes. */
-    take(bytes: Buffer): boolean {
-      if (body !== null) return body(bytes)
-      head = head === null ? bytes : Buffer.concat([head, bytes])
-      const end = head.indexOf(HEADER_END)
-      if (end === -1) return false
-      const text = head.toString('latin1', 0, end)
-      this.status = Number(text.slice(9, 12))
-      body = bodyCounter(text)
-      return body(head.subarray(end + HEADER_END.length))
-    },
+/** Counts the bytes of one answer, whose body has a Content-Length or is chunked. */
+class AnswerCounter {
+  #status = 0
+  #head: Buffer | null = null
+  #body: BodyCounter | null = null
+
+  /** The status of the answer once its head is whole; 0 before. */
+  get status(): number {
+    return this.#status
+  }
+
+  /**
+   * Takes the next bytes; returns whether the answer is whole with them.
+   *
+   * @throws an error if the head does not say how long the body is, or the body has a malformed chunk.
+   */
+  take(bytes: Buffer): boolean {
+    if (this.#body !== null) return this.#body(bytes)
+    const head = this.#head === null ? bytes : Buffer.concat([this.#head, bytes])
+    this.#head = head
+    const end = head.indexOf(HEADER_END)
+    if (end === -1) return false
+    const text = head.toString('latin1', 0, end)
+    this.#status = Number(text.slice(9, 12))
+    this.#body = bodyCounter(text)
+    return this.#body(head.subarray(end + HEADER_END.length))
   }
 }
 

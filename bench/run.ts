@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART,PART`: some parts of it (pages, turns, lists, series, export, company, live, explorer, grpc, intake, import, postgres).
+// `npm run bench -- --only PART,PART`: some of the parts in `PARTS`.
 // `npm run bench -- --against REVISION [--only PART,PART]`: in turns with another commit, figures side by side.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs'

@@ -30,7 +30,7 @@ export async function besideServer(
     ({ base, nextTarget }: Requests) =>
     () =>
       measureLoad(base, { connections: CONNECTIONS, seconds: SECONDS, nextTarget })
-  const [own, others] = await inTurns(3, [load(ours), load(limit)])
+  const [own, others] = await inTurns(ROUNDS, [load(ours), load(limit)])
   return (
     [
       ['rate', 'requests/s'],
