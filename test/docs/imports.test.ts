@@ -260,7 +260,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/resources/market-data/figures': 'storableFigures',
   'core/resources/market-data/list-elements': 'keepElement noFeeShare noSla',
   'core/resources/market-data/row': 'putMarketData',
-  'core/resources/paid-liquidity-fees/decode': 'keepPaidFee',
+  'core/resources/paid-liquidity-fees-stats/decode': 'keepPaidFee',
   'core/resources/party-amounts': 'keepPartyAmount',
   'core/model/resource': 'compareResourceKeys keyOf',
   'core/resources/checkpoints/description': 'checkpoints',

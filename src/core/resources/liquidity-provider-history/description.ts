@@ -1,7 +1,6 @@
 import { defineResource } from '../../model/resource.ts'
 import { AMOUNT, EQUITY_LIKE_SHARE, FRACTION, PENALTY } from '../liquidity-providers/description.ts'
-import { paidFeesTable } from '../paid-liquidity-fees/table.ts'
-import { historyTable } from './table.ts'
+import { historyTable, paidFeesTable } from './table.ts'
 
 /** Fields from the SLA of a provider. */
 const FIGURES = ['time_on_book', 'fee_penalty', 'bond_penalty', 'required_liquidity']

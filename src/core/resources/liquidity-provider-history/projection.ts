@@ -2,9 +2,11 @@ import type { EventPosition } from '../../domain/event-position.ts'
 import type { DecodedEvent, EpochEvent, MarketDataEvent, ProviderSla } from '../../events/event.ts'
 import { type Batch, put } from '../../model/batch.ts'
 import type { ProjectedBlock } from '../../model/projection.ts'
-import { isPaidFees, type PaidFeesEvent } from '../paid-liquidity-fees/decode.ts'
-import { paidFeesTable } from '../paid-liquidity-fees/table.ts'
-import { historyTable, NO_FIGURES } from './table.ts'
+import type { PartyAmount } from '../party-amounts.ts'
+import { historyTable, NO_FIGURES, paidFeesTable } from './table.ts'
+
+/** What the history reads of an event of `paid-liquidity-fees-stats`. */
+type EpochFees = DecodedEvent & { marketId: string; epoch: bigint; paid: readonly PartyAmount[] }
 
 /**
  * Adds the rows of the market data and fees that follow the end of an epoch in its block: the first data of each market
@@ -19,7 +21,7 @@ export function putEpochHistory(
   at: number,
 ): void {
   const position = { height, event_index: index }
-  const byMarket = new Map<string, { data: MarketDataEvent | null; fees: PaidFeesEvent | null }>()
+  const byMarket = new Map<string, { data: MarketDataEvent | null; fees: EpochFees | null }>()
   for (let next = at + 1; next < events.length; next++) {
     const { event } = events[next]!
     if (isEpochEnd(event)) break
@@ -57,7 +59,7 @@ export function putEpochHistory(
  */
 export function putFeesWithoutEnd(
   batch: Batch,
-  { marketId: market_id, epoch, paid }: PaidFeesEvent,
+  { marketId: market_id, epoch, paid }: EpochFees,
   { height, index }: EventPosition,
   { timestamp, events, isIncomplete }: ProjectedBlock,
   at: number,
@@ -94,6 +96,10 @@ function figuresOf(sla: ProviderSla) {
 
 function isMarketData(event: DecodedEvent): event is MarketDataEvent {
   return event.kind === 'market-data'
+}
+
+function isPaidFees(event: DecodedEvent): event is EpochFees {
+  return event.kind === 'paid-liquidity-fees'
 }
 
 function isEpochEnd(event: DecodedEvent): boolean {

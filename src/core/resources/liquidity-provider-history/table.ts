@@ -1,5 +1,6 @@
 import {
   boolean,
+  decimal,
   integer,
   marketId,
   natural,
@@ -33,6 +34,24 @@ export const historyTable = defineTable({
   },
   key: ['market_id', 'party_id', 'epoch'],
   fullIf: 'has_figures',
+  goesWithBlock: true,
+  distribution: 'market_id',
+})
+
+/**
+ * The fees of the history. All events are stored; of several for the same key the first one counts. Events in the block with
+ * the end of their epoch have the position of that end, others their own.
+ */
+export const paidFeesTable = defineTable({
+  name: 'paid_liquidity_fees',
+  columns: {
+    market_id: marketId(),
+    epoch: natural(),
+    ...positionColumns,
+    party_id: partyId(),
+    amount: decimal(),
+  },
+  key: ['market_id', 'epoch', 'height', 'event_index', 'party_id'],
   goesWithBlock: true,
   distribution: 'market_id',
 })

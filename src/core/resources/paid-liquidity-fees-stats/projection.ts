@@ -3,7 +3,7 @@ import { type Batch, put } from '../../model/batch.ts'
 import { onOneLine } from '../../model/node-json.ts'
 import type { Projection } from '../../model/projection.ts'
 import { putFeesWithoutEnd } from '../liquidity-provider-history/projection.ts'
-import { decodePaidFees, faultOfPaidFees, type PaidFeesEvent } from '../paid-liquidity-fees/decode.ts'
+import { decodePaidFees, faultOfPaidFees, type PaidFeesEvent } from './decode.ts'
 import { paidFeesPartyTable, paidFeesStatsTable } from './table.ts'
 
 /** What a market paid to its liquidity providers for an epoch: a row. It may also add rows of provider history. */

@@ -1,6 +1,6 @@
 import { PARTY_ID } from '#core/domain/ids'
 import type { LiquidityProvisionEvent, ProvisionStatus } from '#core/events/event'
-import { keepPaidFee, type PaidFeesEvent } from '#core/resources/paid-liquidity-fees/decode'
+import { keepPaidFee, type PaidFeesEvent } from '#core/resources/paid-liquidity-fees-stats/decode'
 import { faultOf } from '#core/resources/projections'
 import { idOf } from '../reference-values.ts'
 import type { SourceRow } from '../source.ts'

@@ -1,6 +1,5 @@
 import { canonicalId } from '../../domain/ids.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { DecodedEvent } from '../../events/event.ts'
 import {
   isKey,
   isStorable,
@@ -76,9 +75,4 @@ export function faultOfPaidFees({ marketId, assetId, epoch, total }: PaidFeesEve
   if (epoch > MAX_INT64) return 'seq of 2^63 or more'
   if (total === null || isStorableNumber(total)) return null
   return numberFault(total, 'payment or rate is not a decimal number')
-}
-
-/** Whether an event is of paid liquidity fees. */
-export function isPaidFees(event: DecodedEvent): event is PaidFeesEvent {
-  return event.kind === 'paid-liquidity-fees'
 }
