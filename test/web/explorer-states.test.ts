@@ -215,8 +215,6 @@ describe('the views of the explorer', () => {
       at: 499,
       height: 905n,
       points: 2_298n,
-      checkpoints: 36n,
-      lastTimestamp: BigInt(coverage.blocks.lastTimestamp),
     })
   })
 

@@ -87,13 +87,13 @@ function assertInOrder(rows: readonly PositionedRow[]): void {
   }
 }
 
-describeOn(STORE_KINDS, 'reading rows by arrival', (kind) => {
+describeOn(STORE_KINDS, 'reading rows in the order of the stream', (kind) => {
   async function openPoints(t: TestContext, blocks: number, pointsOfBlock: number): Promise<Reader> {
     const { store, live } = await createLiveStore(t, kind)
     const random = createRandom(3)
     const all: LiveBlock[] = []
     for (let height = 1; height <= blocks; height++) {
-      // Times are random over the run of blocks, so key order does not follow arrival order.
+      // Times are random over the range of blocks, so that the order of keys is not that of the stream.
       const points = Array.from({ length: pointsOfBlock }, (_, n) => ({
         ...pointAt(height, { source: n % 60 === 0 ? 1 : 2 }),
         timestamp: timeOf(random.integer(blocks)) + BigInt(height * pointsOfBlock + n),
