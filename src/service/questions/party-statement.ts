@@ -4,7 +4,7 @@ import { NOT_INCLUDED, STATEMENT_KINDS, type StatementRow } from '#core/domain/s
 import { formatTime } from '#core/domain/time'
 import { count, listed } from '#core/domain/words'
 import {
-  MAX_STATEMENT_ROWS,
+  MAX_STATEMENT_ENTRIES,
   type PartyStatement,
   type PartyStatementQuery,
   readPartyStatement,
@@ -94,7 +94,7 @@ export const partyStatementQuestion: Question<CheckedStatement> = {
     const { storeHead, version, rows, isTooLong } = answer
     const { partyId, file } = query
     if (isTooLong) {
-      const refusal = `parsing field "dateRange": a statement has at most ${count(MAX_STATEMENT_ROWS)} payments and epochs, and the range has more: ask for shorter ranges, such as single months`
+      const refusal = `parsing field "dateRange": a statement has at most ${count(MAX_STATEMENT_ENTRIES)} payments and epochs, and the range has more: ask for shorter ranges, such as single months`
       return { ...renderedBody({}, storeHead, null), refusal }
     }
     const incomplete = incompleteReasons(answer, query)

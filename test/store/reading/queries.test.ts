@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { marketSummaries } from '#core/resources/market-summaries'
 import { readIntervals } from '#core/store/queries/auction-intervals'
 import { readNamedSeqs } from '#core/store/queries/periods/named-seqs'
 import { MarketSummaries } from '#core/store/queries/summaries/market-summaries'
+import { idOf } from '../../fixtures/events/event-stream.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -49,6 +51,32 @@ describeOn(STORE_KINDS, 'queries', (kind) => {
         [timeOf(10), timeOf(15)],
         [timeOf(20), null],
       ],
+    )
+  })
+
+  test('give the summaries of a page in descending order that nobody has read before', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const markets = ['1', '2', '3'].map(idOf)
+    await live.commit(
+      1,
+      markets.flatMap((marketId) => [perpetualMarket(marketId), periodEvent({ marketId })]),
+    )
+    const reader = await openReader(t, store)
+    const pageOf = (descending: boolean) => {
+      const query = {
+        resource: marketSummaries,
+        selection: {},
+        descending,
+        cursor: null,
+        limit: 10,
+      }
+      return reader.read(() => new MarketSummaries().read(query))
+    }
+    const [ascending, descending] = [await pageOf(false), await pageOf(true)]
+    assert.deepEqual(descending.rows, ascending.rows.toReversed())
+    assert.deepEqual(
+      ascending.rows.map(([marketId]) => marketId),
+      markets,
     )
   })
 

@@ -175,6 +175,36 @@ describeOn(STORE_KINDS, 'reading rows in the order of the stream', (kind) => {
     assert.equal(of.rows.length, rows.filter(({ row }) => row[1] === '2').length)
   })
 
+  test('returns all rows of a block whose large market comes after more markets than are read together', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const markets = Array.from({ length: 200 }, (_, index) => idOf(`${index}`))
+    const events = markets.flatMap((marketId, index) =>
+      Array.from({ length: index === 190 ? 41_000 : 5 }, (_, n) => ({
+        ...pointAt(64),
+        marketId,
+        timestamp: timeOf(0) + BigInt(n),
+      })),
+    )
+    await live.commit(64, events)
+    const { rows } = await readAll(await openReader(t, store), fundingPeriodDataPoints, {}, 5_000)
+    assert.equal(rows.length, events.length)
+  })
+
+  test('returns all rows of a market with few points in many blocks', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commitAll(
+      Array.from({ length: 2_000 }, (_, index) => index + 1).map((height) => ({
+        height,
+        events: height % 50 === 0 ? [pointAt(height)] : [],
+      })),
+    )
+    const { rows } = await readAll(await openReader(t, store), fundingPeriodDataPoints, {
+      marketId: LIVE_MARKET,
+    })
+    assert.equal(rows.length, 40)
+    assertInOrder(rows)
+  })
+
   test('returns rows up to the limit, also of one event', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     const parties = Array.from({ length: 40 }, (_, index) => (7 * index).toString(16).padStart(64, '0'))

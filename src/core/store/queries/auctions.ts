@@ -10,8 +10,8 @@ import { readStoreHead } from './coverage.ts'
 export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigint | null }
 
 /**
- * The auctions in one snapshot, oldest first; `end` is null for one in progress. Auctions that ended before `completeFrom`
- * may be missing.
+ * The auctions in one snapshot, oldest first; `end` is null for one in progress. Auctions that ended by `completeFrom` may
+ * be missing.
  */
 type AuctionsAt = {
   storeHead: StoreHead

@@ -77,12 +77,12 @@ const heightRangeOf = ([from, to]: Row): HeightRange => ({ from: BigInt(from!), 
 
 const timeOf = (value: Row[number] | undefined) => (value == null ? null : BigInt(value))
 
-/** The number of blocks in gaps above the height at which the store began. Below it, history may still be added. */
+/** The number of blocks in gaps from the height on at which the store began. Below it, history may still be added. */
 const COUNT_MISSING_BLOCKS = `
   select cast(coalesce(sum(to_height - from_height + 1), 0) as text) from gaps
   where from_height >= (select began_height from stream)`
 
-/** The number of blocks above the height at which the store began that are missing or incomplete. */
+/** The number of blocks from the height on at which the store began that are missing or incomplete. */
 export function* readMissingBlocks(): Query<number> {
   const [row] = yield { text: COUNT_MISSING_BLOCKS }
   return Number(row![0])

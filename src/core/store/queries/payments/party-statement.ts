@@ -23,8 +23,8 @@ import type { PaymentRange } from './funding-sum.ts'
 import { type KeysetScan, ROWS_AT_ONCE, readByKey } from './keyset.ts'
 import { readUnprunedSince } from './payment-coverage.ts'
 
-/** A statement has so many payments and epochs at most: it is written in memory. */
-export const MAX_STATEMENT_ROWS = 100_000
+/** So many payments and epochs are read at most: a statement is written in memory. An epoch gives up to two rows. */
+export const MAX_STATEMENT_ENTRIES = 100_000
 
 /** A request for a party's statement of a range of times. */
 export type PartyStatementQuery = PaymentRange & { partyId: string }
@@ -37,7 +37,7 @@ export type PartyStatement = {
   rows: readonly StatementRow[]
   /** How many of them have no amount, because it is not known. */
   unknown: number
-  /** Whether there are more than {@link MAX_STATEMENT_ROWS}; then there are none. */
+  /** Whether there are more than {@link MAX_STATEMENT_ENTRIES}; then there are none. */
   isTooLong: boolean
 } & Missing
 
@@ -88,8 +88,8 @@ export function* readPartyStatement(query: PartyStatementQuery): Query<PartyStat
   const { storeHead, version, coverage } = filled
   const missing = yield* readMissing(coverage, storeHead, query)
   const answer = { storeHead, version, missing: missing.missing, since: missing.since }
-  const payments = yield* readAll(READ_PAYMENTS, query, MAX_STATEMENT_ROWS, paymentEntry)
-  const left = MAX_STATEMENT_ROWS - (payments?.length ?? 0)
+  const payments = yield* readAll(READ_PAYMENTS, query, MAX_STATEMENT_ENTRIES, paymentEntry)
+  const left = MAX_STATEMENT_ENTRIES - (payments?.length ?? 0)
   const history = payments && (yield* readAll(READ_HISTORY, query, left, historicEpoch))
   if (payments === null || history === null) return { ...answer, rows: [], unknown: 0, isTooLong: true }
   const withProvision = yield* readMarketsWithProvision(query.partyId, history)

@@ -7,7 +7,7 @@ import { textOf } from '../../statements.ts'
 /** A period that has ended; times are Unix nanoseconds. */
 type EndedPeriod = PeriodKey & {
   end: bigint
-  /** Null for a period of zero length, which has an end but neither payment nor rate. */
+  /** Null if it has neither payment nor rate, since its length is zero, or one that is no number. */
   paid: { payment: Decimal; rate: Decimal } | null
 }
 

@@ -159,7 +159,7 @@ class PositionSums {
   }
 }
 
-/** The start from which all periods are stored, and the seqs of missing periods after the last ended one in a range. */
+/** The start from which all periods are stored, and the first of the seqs that are missing in a range. */
 type StoredPeriods = { completeFrom: bigint | null; missing: MissingPeriods }
 
 function* readStored(marketId: string, from: bigint, upTo: bigint): Query<StoredPeriods> {

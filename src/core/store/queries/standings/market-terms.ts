@@ -3,7 +3,7 @@ import type { Row } from '../../../model/resource.ts'
 import type { Query } from '../../queries-protocol.ts'
 import type { RunningEpoch } from './running-epoch.ts'
 
-/** What a market's latest data and terms say; null if it is not known. */
+/** What a market's terms say, and the data from which its list of providers is; null if it is not known. */
 export type MarketTerms = {
   /** The time of the data. */
   at: bigint | null

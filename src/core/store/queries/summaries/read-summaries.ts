@@ -13,7 +13,7 @@ import { type AdjacentMarkets, readSummaryParts, type SummaryParts } from './sum
 export type SummaryMoment = {
   /** Time of the store head, Unix nanoseconds. */
   at: bigint
-  /** The last missing block; null if none is. */
+  /** The last block of a gap; null if there is none. */
   lastGap: bigint | null
 }
 

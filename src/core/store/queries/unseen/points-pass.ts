@@ -25,7 +25,7 @@ import {
 
 /*
  * A pass over blocks with more points than are read at a time takes several queries. Each reads the next points in the order
- * in which they are stored, and the pass remembers the first `limit` + 1 rows by position so far. They are returned at its
+ * in which they are stored, or finds that a market has too many of them. The pass remembers the first `limit` + 1 rows by position so far. They are returned at its
  * end, when all points of the blocks have been read:
  *
  *   market          1        2        3                         4        5
@@ -61,7 +61,7 @@ type MarketInParts = {
   after: PointKey
 }
 
-/** The first rows of some blocks, the position reached, and the number of rows read. */
+/** The first rows of some blocks, the position reached, and what reading them has cost, in rows. */
 export type RangeRead = { rows: PositionedRow[]; reached: EventPosition; readRows: number; pass: Pass | null }
 
 const BEFORE_ALL: PointKey = [MIN_INT64, MIN_INT64]
