@@ -36,6 +36,26 @@ test('A log that is waited for is named once that lasts for ten seconds, each ti
   assert.equal(reasonAt(null), null)
 })
 
+test('The wait for one block says nothing of that for a later one', (t) => {
+  let now = 1_000_000
+  t.mock.method(performance, 'now', () => now)
+  const [ahead, behind] = [new MemoryLog(), new MemoryLog()]
+  ahead.seal(1, [1, 10], eventsIn(1, 10))
+  ahead.seal(2, [14, 15], eventsIn(14, 15))
+  behind.writeOpen(1, [1, 10], eventsIn(1, 10))
+  behind.writeReceiver()
+  const wait = new LogWait(readLogs(t, ahead, behind))
+  wait.look(11n)
+  now += 9_999
+  wait.look(13n)
+  now += 1
+  wait.look(13n)
+  assert.equal(wait.reason, null)
+  now += 9_999
+  wait.look(13n)
+  assert.match(wait.reason!, /^waiting for block 13 in log 2/)
+})
+
 test('A damaged block of the segment that is written is named at once, as long as no log has a later one', async (t) => {
   const log = new MemoryLog()
   const events = eventsIn(1, 5)

@@ -102,7 +102,7 @@ export class LogBlocks {
    * @throws {GapError} if something is missing, unless that is accepted.
    * @throws {ChainError} for an event of another chain.
    * @throws {StrictError} for an invalid event, if `strict`.
-   * @throws {LogUnreachableError} if the segment that was being read is gone, and no other one has the block.
+   * @throws {LogUnreachableError} if the segment that was being read is gone, and none that can be read has the block.
    * @throws {NewerLogError} when a log's head is of a later version.
    */
   async readPiece(): Promise<boolean> {
@@ -326,7 +326,7 @@ export class LogBlocks {
   }
 }
 
-/** Whether an error is damage in the log; all others are about what is missing, or refused by a setting. */
+/** Whether an error is damage in the log; the other EventStreamErrors are about what is missing, or refused by a setting. */
 function isUnreadable(error: unknown): error is EventStreamError {
   const isOther = error instanceof GapError || error instanceof ChainError || error instanceof StrictError
   return error instanceof EventStreamError && !isOther

@@ -19,7 +19,7 @@ import { LogBlocks } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
 import { StoreProgress } from './store-progress.ts'
 
-/** Wait before retrying a write that the store refused, milliseconds. */
+/** How often a fault of the store or a log is tried again, and another writer or a gap looked at, milliseconds. */
 const COMMIT_RETRY_MS = 1_000
 
 /**
@@ -59,7 +59,7 @@ type CommitterListener = {
  * | {@link run} | until |
  * |---|---|
  * | makes the store ready, once | that has succeeded |
- * | waits for a block, without the writer's lock | a log has the next one, or a later one |
+ * | waits for a block, without the writer's lock | a log has the next one, or a later one and none may still get it |
  * | waits for the writer's lock | it is the writer |
  * | commits | nothing was left to do for a while; then it waits for a block again |
  * | after a gap: waits, without the lock | the block is there, also in the store, or an operator has accepted the gap |
@@ -74,7 +74,7 @@ export class LogCommitter {
   readonly #wait: LogWait
   readonly #progress: StoreProgress
   #isWriter = false
-  /** The blocks read last as the writer; `bytesLeft` needs how far that was also later. */
+  /** The blocks read last as the writer; kept for `bytesLeft`, which tells how far that was. */
   #blocks: LogBlocks | null = null
 
   constructor(reader: LogReader, options: CommitterOptions, listener: CommitterListener) {
@@ -107,7 +107,7 @@ export class LogCommitter {
     return this.#wait.reason
   }
 
-  /** Looks what the next block is waited for. To be called each second, whatever {@link run} waits for. */
+  /** Looks why the next block is waited for. To be called each second, whatever {@link run} waits for. */
   lookAtWait(): void {
     this.#wait.look(this.#progress.next)
   }
@@ -117,7 +117,11 @@ export class LogCommitter {
     return bytesAfter(this.#reader.logs, this.#progress.height, this.#blocks?.offset ?? null)
   }
 
-  /** Commits until the signal is aborted (null), or the store refuses this user (why). */
+  /**
+   * Commits until the signal is aborted (null), or the store refuses this user (why).
+   *
+   * @throws {NewerLogError} once a log is of a later version.
+   */
   async run(): Promise<StoreRefusedError | null> {
     const { signal } = this.#options
     let isStoreReady = false
@@ -167,7 +171,8 @@ export class LogCommitter {
     } finally {
       await writer?.close()
     }
-    this.#progress.take(stored)
+    this.#progress.check(stored)
+    if (stored !== null) this.#progress.note(stored)
   }
 
   /** Waits until a log has a block for the store, or the signal is aborted. Other processes may write to it meanwhile. */
@@ -175,15 +180,12 @@ export class LogCommitter {
     const { signal } = this.#options
     while (!signal.aborted) {
       const next = this.#progress.next ?? this.#reader.segments.lowest()
-      if (
-        next !== null &&
-        (this.#reader.segments.find(next) !== null || this.#reader.gaps.refreshAndFind(next) !== null)
-      )
-        return
+      if (next !== null && this.#reader.gaps.findPastGap(next) !== null) return
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await this.#progress.look()
       if (stored === null) continue
-      this.#progress.take(stored)
+      this.#progress.check(stored)
+      this.#progress.note(stored)
       this.#failure.otherHasWritten(stored)
     }
   }
@@ -240,7 +242,8 @@ export class LogCommitter {
       this.#listener.onCommit(coverage)
     })
     const stored = await writer.coverage()
-    this.#progress.take(stored)
+    this.#progress.check(stored)
+    if (stored !== null) this.#progress.note(stored)
     const accepted = await readStore(store, readAcceptedGaps)
     const blocks = new LogBlocks(
       this.#reader,

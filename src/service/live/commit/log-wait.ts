@@ -1,14 +1,14 @@
-// The store waits for a block that one log may still get, although another log has later ones: operators are told once that lasts.
+// The store waits for a block that one log may still get, although another log has later ones: operators are told once it lasts.
 import type { LogReader } from '#core/log/read/log-reader'
 
-/** Once one log has waited for another one so long, that is named, milliseconds. */
+/** Once a block has been waited for so long, the log that may still get it is named, milliseconds. */
 const LONG_WAIT_MS = 10_000
 
 /** Why the next block is waited for: because of damage, or for which log, although another log has a later one. */
 export class LogWait {
   readonly #reader: LogReader
-  /** Since when a log is waited for; null while none is. */
-  #since: number | null = null
+  /** The block for which a log is waited for, and since when; null while none is. */
+  #waiting: { next: bigint; since: number } | null = null
   #reason: string | null = null
 
   constructor(reader: LogReader) {
@@ -21,16 +21,17 @@ export class LogWait {
   }
 
   /**
-   * Looks at the logs. A wait for a log lasts from the first look on that finds the block missing.
+   * Looks at the logs. A wait for a block lasts from the first look on that finds it missing.
    *
    * @param next the block after the store's last one; null if it has none
    */
   look(next: bigint | null): void {
     this.#reason = this.#damageAt(next)
     const awaited = next === null || this.#reason !== null ? null : this.#awaited(next)
-    if (awaited === null) this.#since = null
-    else this.#since ??= performance.now()
-    if (this.#since !== null && performance.now() - this.#since >= LONG_WAIT_MS) this.#reason = awaited
+    if (next === null || awaited === null) this.#waiting = null
+    else if (this.#waiting?.next !== next) this.#waiting = { next, since: performance.now() }
+    if (this.#waiting !== null && performance.now() - this.#waiting.since >= LONG_WAIT_MS)
+      this.#reason = awaited
   }
 
   /** Damage in the segment that is being written: it is no gap before a later segment is there. */

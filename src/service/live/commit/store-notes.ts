@@ -59,7 +59,7 @@ export class StoreNotes {
         // There is no log yet.
         if (code === 'ENOENT') continue
         fault.report(
-          `the event log cannot note how far the store is, and may delete blocks that it needs: ${message}`,
+          `the event log cannot note how far the store is: it is not shortened meanwhile, or if nothing was noted yet, may delete blocks that the store needs: ${message}`,
         )
       }
     }

@@ -23,7 +23,7 @@ type StoreProgressOptions = {
   onCoverage: (coverage: Coverage) => void
 }
 
-/** What the store has, as last seen; and that it is a store of the logs' chain. */
+/** What the store has, as last seen. */
 export class StoreProgress {
   readonly #options: StoreProgressOptions
   #height: bigint | null = null
@@ -49,15 +49,14 @@ export class StoreProgress {
   }
 
   /**
-   * The store has these blocks, and is to have those of the logs; null: it is empty.
+   * Checks that a store that has these blocks, or none (null), may have those of the logs.
    *
    * @throws {StoreError} for another chain than the required one, and if nothing says of which chain the logs must be.
    */
-  take(stored: Coverage | null): void {
+  check(stored: Coverage | null): void {
     const { chain, store, logs } = this.#options
     if (stored !== null) {
       if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
-      this.note(stored)
       return
     }
     // The server at the URL may name any chain.

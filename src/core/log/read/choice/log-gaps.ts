@@ -3,8 +3,8 @@ import { isSilent } from '../../files/receiver-file.ts'
 import type { FollowedLog, LogSegment } from '../followed-log.ts'
 import type { ChoiceOptions, SegmentChoice } from './segment-choice.ts'
 
-/** A log counts if its core has sent an event within this time, in milliseconds. */
-const COUNTS_MS = 10_000
+/** A log is being written if its core has sent an event within this time, in milliseconds. */
+const WRITTEN_MS = 10_000
 
 /** Tells blocks that several logs do not have from those that one of them may still get. */
 export class LogGaps {
@@ -71,5 +71,5 @@ export class LogGaps {
 function isWritten(log: FollowedLog): boolean {
   const state = log.receiver()
   if (state === null || isSilent(state) || !state.coreConnected || state.lastEventAtMs === null) return false
-  return Date.now() - state.lastEventAtMs < COUNTS_MS
+  return Date.now() - state.lastEventAtMs < WRITTEN_MS
 }

@@ -20,7 +20,7 @@ type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; incomple
 /**
  * Chooses the segment to read a block from. Of those that have it, by their names and as far as is known, goes first, in this
  * order: one that has it whole, for block 1 one that goes on with block 2; whose bytes were not refused a moment ago; the
- * newest of its log; of a log without a fault; a sealed one; that which is further; that of the log which was named first. It
+ * newest of its log; of a log without a fault; a sealed one; of active ones that which is further; that of the log which was named first. It
  * owns what is known of blocks that cannot be read.
  */
 export class SegmentChoice {
@@ -103,7 +103,7 @@ export class SegmentChoice {
     return this.#unreadable.reasonFor(height)
   }
 
-  /** Forgets what could not be read: the store has changed, or more events may be left out. */
+  /** Forgets which blocks are unreadable: the store has changed, or more events may be left out. */
   tryAgain(): void {
     this.#unreadable.clear()
   }
@@ -115,8 +115,8 @@ export class SegmentChoice {
       .filter((segment) => except === undefined || !isSameSegment(segment, except))
       .filter((segment) => this.#unreadable.find(segment, height) === null)
     const whole = having.filter(({ kind }) => kind !== 'incomplete')
-    const complete = height === 1n ? withBothParts(whole) : whole
-    const choice = complete.length > 0 ? complete : having
+    const preferred = height === 1n ? withBothParts(whole) : whole
+    const choice = preferred.length > 0 ? preferred : having
     const notRefused = choice.filter((segment) => !this.#isRefused(segment))
     const candidates = notRefused.length > 0 ? notRefused : choice
     const ofEach = logs.flatMap((log) => newestOf(candidates.filter((segment) => segment.log === log)) ?? [])
