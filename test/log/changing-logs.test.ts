@@ -5,23 +5,10 @@ import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
 import { isReadFault } from '#core/log/read/log-source'
 import type { LogBlocks } from '#service/live/commit/log-blocks'
-import { checkpoint, eventsOf } from '../fixtures/events/event-stream.ts'
-import { blocksFor, type GivenBlock, LOG_CHAIN, MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
+import { damaged, eventsOfBlock } from '../fixtures/logs/events-of-blocks.ts'
+import { blocksFor, type GivenBlock, MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
 import { createRandom, type Random } from '../fixtures/random.ts'
 import { scaled } from '../fixtures/sampling.ts'
-
-/** Begin, two events, end; block 1 has two parts. */
-const partOf = (height: number, hash = `hash-${height}`) =>
-  eventsOf([
-    {
-      height,
-      hash,
-      chain: LOG_CHAIN,
-      events: [checkpoint({ atBlock: height }), checkpoint({ atBlock: height, hash: 'xx' })],
-    },
-  ])
-const eventsOfBlock = (height: number) =>
-  height === 1 ? [...partOf(1, 'genesis'), ...partOf(1, 'first')] : partOf(height)
 
 /** A block in a segment; of one that is not whole, an event is damaged, or missing. */
 type Written = { height: number; events: Buffer[]; isWhole: boolean }
@@ -102,7 +89,7 @@ class ChangingLog {
       const isDamaged = this.#random.integer(6) === 0
       if (isDamaged) {
         const at = this.#random.integer(events.length)
-        events[at] = Buffer.from(events[at]!).fill(0xff, 0, 8)
+        events[at] = damaged(events[at]!)
       }
       this.#open.push({ height, events, isWhole: !isDamaged })
     }

@@ -7,36 +7,18 @@ import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
 import { LogUnreachableError } from '#core/log/read/log-source'
 import type { LogBlocks } from '#service/live/commit/log-blocks'
-import { checkpoint, eventsOf } from '../fixtures/events/event-stream.ts'
 import {
-  blocksFor,
-  type GivenBlock,
-  LOG_CHAIN,
-  MemoryLog,
-  readLogs,
-  storedTo,
-} from '../fixtures/logs/memory-log.ts'
+  damaged,
+  eventsOfBlock,
+  eventsOfBlocks,
+  FIRST,
+  GENESIS,
+  partOf,
+} from '../fixtures/logs/events-of-blocks.ts'
+import { blocksFor, type GivenBlock, MemoryLog, readLogs, storedTo } from '../fixtures/logs/memory-log.ts'
 import { createRandom, type Random } from '../fixtures/random.ts'
 import { scaled } from '../fixtures/sampling.ts'
 
-/** Begin, two events, end; other events and another hash for each part of block 1. */
-const partOf = (height: number, hash = `hash-${height}`, chain = LOG_CHAIN) =>
-  eventsOf([
-    {
-      height,
-      hash,
-      chain,
-      events: [checkpoint({ atBlock: height }), checkpoint({ atBlock: height, hash: 'xx' })],
-    },
-  ])
-
-const GENESIS = partOf(1, 'genesis')
-const FIRST = partOf(1, 'first')
-const eventsOfBlock = (height: number) => (height === 1 ? [...GENESIS, ...FIRST] : partOf(height))
-const eventsOfBlocks = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, index) => eventsOfBlock(from + index)).flat()
-
-const damaged = (event: Buffer) => Buffer.from(event).fill(0xff, 0, 8)
 const damageAt = (events: readonly Buffer[], at: number) => events.with(at, damaged(events[at]!))
 const without = (events: readonly Buffer[], at: number) => events.toSpliced(at, 1)
 

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ReceiverState } from '#core/log/files/receiver-file'
 import { Lag } from '#core/log/read/choice/lag'
-import { eventsOf, markedBlocks } from '../fixtures/events/event-stream.ts'
+import { markedEvents } from '../fixtures/events/event-stream.ts'
 import { MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
-
-const eventsIn = (from: number, to: number) => eventsOf(markedBlocks(from, to))
 
 test('A log may still get a block if its receiver writes, and its core has sent within ten seconds', (t) => {
   const now = 1_700_000_000_000
@@ -23,9 +21,9 @@ test('A log may still get a block if its receiver writes, and its core has sent 
   ]
   for (const [what, mayGet, state, secondsAgo] of cases) {
     const [ahead, behind] = [new MemoryLog(), new MemoryLog()]
-    ahead.seal(1, [1, 5], eventsIn(1, 5))
-    ahead.seal(2, [7, 9], eventsIn(7, 9))
-    behind.writeOpen(1, [1, 5], eventsIn(1, 5))
+    ahead.seal(1, [1, 5], markedEvents(1, 5))
+    ahead.seal(2, [7, 9], markedEvents(7, 9))
+    behind.writeOpen(1, [1, 5], markedEvents(1, 5))
     if (state !== null) behind.writeReceiver(state, secondsAgo)
     const { gaps } = readLogs(t, ahead, behind)
     assert.deepEqual(gaps.waitsFor(6n), mayGet ? [2] : [], what)
@@ -37,7 +35,7 @@ test('A log may still get a block if its receiver writes, and its core has sent 
 
 test('What was found in a segment that is gone is no reason any more', async (t) => {
   const log = new MemoryLog()
-  log.seal(1, [1, 5], eventsIn(1, 5))
+  log.seal(1, [1, 5], markedEvents(1, 5))
   const { segments, logs } = readLogs(t, log)
   const segment = segments.find(3n)!
   segments.noteUnreadable(segment, { from: 3n, to: 3n, reason: 'damaged' })
@@ -49,10 +47,10 @@ test('What was found in a segment that is gone is no reason any more', async (t)
 
 test('A segment that has grown since it was begun is known not to have a block', (t) => {
   const log = new MemoryLog()
-  log.writeOpen(1, [1, 5], eventsIn(1, 5))
+  log.writeOpen(1, [1, 5], markedEvents(1, 5))
   const reader = readLogs(t, log)
   const begun = reader.segments.find(5n)!
-  log.writeOpen(1, [1, 20], eventsIn(1, 20))
+  log.writeOpen(1, [1, 20], markedEvents(1, 20))
   reader.refresh()
   reader.segments.noteUnreadable(begun, { from: 18n, to: null, reason: 'damaged' })
   assert.equal(reader.segments.find(18n), null)
@@ -61,8 +59,8 @@ test('A segment that has grown since it was begun is known not to have a block',
 
 test('A block is read from a log without a fault first, and waited for in one that ends with it', async (t) => {
   const [one, other] = [new MemoryLog(), new MemoryLog()]
-  one.seal(1, [1, 12], eventsIn(1, 12))
-  other.writeOpen(1, [1, 11], eventsIn(1, 11))
+  one.seal(1, [1, 12], markedEvents(1, 12))
+  other.writeOpen(1, [1, 11], markedEvents(1, 11))
   other.writeReceiver()
   const reader = readLogs(t, one, other)
   assert.equal(reader.segments.find(5n)?.kind, 'sealed')
@@ -77,8 +75,8 @@ test('A segment whose bytes were refused is read last for a minute, and then as 
   let now = 1_000_000
   t.mock.method(performance, 'now', () => now)
   const log = new MemoryLog()
-  log.seal(1, [1, 5], eventsIn(1, 5))
-  log.seal(2, [1, 5], eventsIn(1, 5))
+  log.seal(1, [1, 5], markedEvents(1, 5))
+  log.seal(2, [1, 5], markedEvents(1, 5))
   const { segments } = readLogs(t, log)
   const newest = segments.find(3n)!
   assert.equal(newest.number, 2)
@@ -93,9 +91,9 @@ test('A reader turns at once to another segment of the same log, and after two s
   let now = 1_000_000
   t.mock.method(performance, 'now', () => now)
   const [one, other] = [new MemoryLog(), new MemoryLog()]
-  one.seal(1, [1, 5], eventsIn(1, 5))
-  one.writeOpen(2, [3, 4], eventsIn(3, 4))
-  other.seal(1, [1, 5], eventsIn(1, 5))
+  one.seal(1, [1, 5], markedEvents(1, 5))
+  one.writeOpen(2, [3, 4], markedEvents(3, 4))
+  other.seal(1, [1, 5], markedEvents(1, 5))
   const [first, second] = readLogs(t, one, other).logs
   const from = first!.active!
   assert.equal(new Lag().mayTurn(5n, from, first!.segments[0]!), true)

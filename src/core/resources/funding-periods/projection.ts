@@ -29,6 +29,7 @@ const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
   },
 )
 
+/** A funding period, as of its beginning or its end. */
 export const fundingPeriodProjection: Projection<FundingPeriodEvent> = {
   kind: 'funding-period',
   numbers: [EVENT_KIND.fundingPeriod],

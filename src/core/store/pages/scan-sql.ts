@@ -38,8 +38,8 @@ export const SQLITE_HINTS: Hints = {
 }
 
 /**
- * For rows in the order of their positions, by the index of these: SQLite would read all rows of a market by the table's key, but sees
- * no column in what is negated twice. PostgreSQL knows how many rows match, and takes it for the condition itself.
+ * For rows in the order of their positions, by the index of these: SQLite would read all rows of a market by the table's key, but
+ * sees no column in what is negated twice. PostgreSQL knows how many rows match, and takes it for the condition itself.
  */
 export const POSITION_HINTS: Hints = {
   ...POSTGRES_HINTS,

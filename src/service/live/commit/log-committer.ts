@@ -171,8 +171,7 @@ export class LogCommitter {
     } finally {
       await writer?.close()
     }
-    this.#progress.check(stored)
-    if (stored !== null) this.#progress.note(stored)
+    this.#progress.noteChecked(stored)
   }
 
   /** Waits until a log has a block for the store, or the signal is aborted. Other processes may write to it meanwhile. */
@@ -184,8 +183,7 @@ export class LogCommitter {
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await this.#progress.look()
       if (stored === null) continue
-      this.#progress.check(stored)
-      this.#progress.note(stored)
+      this.#progress.noteChecked(stored)
       this.#failure.otherHasWritten(stored)
     }
   }
@@ -242,8 +240,7 @@ export class LogCommitter {
       this.#listener.onCommit(coverage)
     })
     const stored = await writer.coverage()
-    this.#progress.check(stored)
-    if (stored !== null) this.#progress.note(stored)
+    this.#progress.noteChecked(stored)
     const accepted = await readStore(store, readAcceptedGaps)
     const blocks = new LogBlocks(
       this.#reader,

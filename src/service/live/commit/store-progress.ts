@@ -49,14 +49,15 @@ export class StoreProgress {
   }
 
   /**
-   * Checks that a store that has these blocks, or none (null), may have those of the logs.
+   * Notes what the store has, null if it is empty, after checking that it may have the blocks of the logs.
    *
    * @throws {StoreError} for another chain than the required one, and if nothing says of which chain the logs must be.
    */
-  check(stored: Coverage | null): void {
+  noteChecked(stored: Coverage | null): void {
     const { chain, store, logs } = this.#options
     if (stored !== null) {
       if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
+      this.note(stored)
       return
     }
     // The server at the URL may name any chain.

@@ -20,8 +20,8 @@ type Listed = { sealed: readonly LogSegment[]; whole: SegmentsByHeight; incomple
 /**
  * Chooses the segment to read a block from. Of those that have it, by their names and as far as is known, goes first, in this
  * order: one that has it whole, for block 1 one that goes on with block 2; whose bytes were not refused a moment ago; the
- * newest of its log; of a log without a fault; a sealed one; of active ones that which is further; that of the log which was named first. It
- * owns what is known of blocks that cannot be read.
+ * newest of its log; of a log without a fault; a sealed one; of active ones that which is further; that of the log which was
+ * named first. It owns what is known of blocks that cannot be read.
  */
 export class SegmentChoice {
   readonly #logs: readonly FollowedLog[]

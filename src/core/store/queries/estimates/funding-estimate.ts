@@ -26,6 +26,7 @@ export function* readEstimate(
   const { storeHead, version } = stateOf(state!)
   if (storeHead === null) return null
   const data = yield* readLatestData(marketId)
+  if (data === null) return { estimate: null, storeHead, version }
   const periods = yield* readLatestPeriods([marketId])
   return { estimate: estimateNode(data, runningOf(periods.get(marketId)!)), storeHead, version }
 }

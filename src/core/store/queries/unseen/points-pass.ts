@@ -25,8 +25,8 @@ import {
 
 /*
  * A pass over blocks with more points than are read at a time takes several queries. Each reads the next points in the order
- * in which they are stored, or finds that a market has too many of them. The pass remembers the first `limit` + 1 rows by position so far. They are returned at its
- * end, when all points of the blocks have been read:
+ * in which they are stored, or finds that a market has too many of them. The pass remembers the first `limit` + 1 rows by
+ * position so far. They are returned at its end, when all points of the blocks have been read:
  *
  *   market          1        2        3                         4        5
  *   source          0  1  2  0  1  2  0          1          2   0  1  2  0  1  2
