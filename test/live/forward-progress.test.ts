@@ -51,6 +51,17 @@ class Passing {
   }
 }
 
+/** A forwarder that has passed on 1 to 5, and a log in which 8 to 10 come next. */
+async function beforeGap(t: TestContext): Promise<{ log: string; passing: Passing }> {
+  const log = temporaryFolder(t)
+  await writeBlocks(log, [1, 5])
+  const passing = new Passing(t, log)
+  await passing.connect()
+  await writeBlocks(log, [8, 10])
+  passing.refresh()
+  return { log, passing }
+}
+
 describe('A connection of a forwarder begins', () => {
   test('with the last segment that a new forwarder finds, later with the last one passed on, or after an orderly end', async (t) => {
     const log = temporaryFolder(t)
@@ -71,12 +82,7 @@ describe('A connection of a forwarder begins', () => {
   })
 
   test('after blocks that are missing, over however many connections, until a later one is passed on', async (t) => {
-    const log = temporaryFolder(t)
-    await writeBlocks(log, [1, 5])
-    const passing = new Passing(t, log)
-    await passing.connect()
-    await writeBlocks(log, [8, 10])
-    passing.refresh()
+    const { passing } = await beforeGap(t)
     assert.equal(await passing.connect(), '1 to 5, then a gap')
     assert.equal(passing.missing, '2 of 6 to 7')
     assert.deepEqual([passing.progress.firstHeight(), passing.progress.firstHeight()], [8n, 8n])
@@ -87,12 +93,7 @@ describe('A connection of a forwarder begins', () => {
   })
 
   test('some blocks before missing ones that have arrived, once', async (t) => {
-    const log = temporaryFolder(t)
-    await writeBlocks(log, [1, 5])
-    const passing = new Passing(t, log)
-    await passing.connect()
-    await writeBlocks(log, [8, 10])
-    passing.refresh()
+    const { log, passing } = await beforeGap(t)
     for (let connection = 1; connection <= 2; connection++) await passing.connect()
     assert.equal(passing.progress.resumeWithArrived(), false)
     await writeBlocks(log, [6, 7])
