@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { GapError } from '#core/blocks/block'
+import { merged } from '#core/domain/height-ranges'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
 import { isReadFault } from '#core/log/read/log-source'
@@ -227,7 +228,7 @@ class FollowingStore extends Follower {
     const onBlock = ({ height, events, isIncomplete }: GivenBlock) => {
       if (!isIncomplete) this.given(height, events, 2)
     }
-    return blocksFor(this.reader, onBlock, { stored, accepted: this.#gaps })
+    return blocksFor(this.reader, onBlock, { stored, accepted: merged(this.#gaps) })
   }
 }
 

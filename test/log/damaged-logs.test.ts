@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { GapError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
-import type { HeightRange } from '#core/domain/height-ranges'
+import { type HeightRange, merged } from '#core/domain/height-ranges'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
 import { LogUnreachableError } from '#core/log/read/log-source'
@@ -73,7 +73,7 @@ async function storeAll(
   const gaps: HeightRange[] = []
   let coverage = stored
   for (let round = 0; round < 100; round++) {
-    const accepted = gaps.toSorted((one, other) => Number(one.from - other.from))
+    const accepted = merged(gaps)
     const blocks = blocksFor(reader, (block) => given.push(block), { stored: coverage, accepted, allowGap })
     try {
       let pieces = 0
@@ -433,6 +433,40 @@ test('An accepted gap is passed over although another log has the block, if that
   while (await rest.readPiece());
   assert.deepEqual([heightsOf({ given }).includes(5), given.length], [false, 19])
 })
+
+for (const [what, segments] of [
+  [
+    'two segments',
+    [
+      [1, 4],
+      [8, 20],
+    ],
+  ],
+  ['one segment', [[1, 20]]],
+] as const)
+  test(`Several accepted blocks are passed over, if the log that has them cannot be read, and another has ${what} without them`, async (t) => {
+    for (const isFirst of [true, false]) {
+      const [without, having] = [new MemoryLog(), new MemoryLog()]
+      for (const [index, [first, last]] of segments.entries())
+        without.seal(
+          index + 1,
+          [first, last],
+          [...eventsOfBlocks(first, Math.min(4, last)), ...eventsOfBlocks(Math.max(8, first), last)],
+        )
+      having.seal(1, [5, 7], eventsOfBlocks(5, 7))
+      having.fault = 'EIO'
+      const reader = readLogs(t, ...(isFirst ? [having, without] : [without, having]))
+      const given: GivenBlock[] = []
+      const accepted = [{ from: 5n, to: 7n }]
+      const blocks = blocksFor(reader, (block) => given.push(block), { accepted })
+      for (let piece = 0; await blocks.readPiece(); piece++)
+        assert.ok(piece < 20, 'it is read again and again')
+      assert.deepEqual(
+        given.map(({ height }) => height),
+        [1, 2, 3, 4, ...Array.from({ length: 13 }, (_, index) => index + 8)],
+      )
+    }
+  })
 
 describe('A block that a log may still get', () => {
   const withoutBlock: Record<string, (log: MemoryLog) => void> = {

@@ -17,7 +17,7 @@ function cursorOver(reader: LogReader): { cursor: LogCursor; begun: string[] } {
   const begun: string[] = []
   const cursor = new LogCursor({
     segmentFor: (height) => reader.gaps.findPastGap(height),
-    sinkOf: ({ log, name }) => {
+    beginSegment: ({ log, name }) => {
       begun.push(`${reader.logs.indexOf(log) + 1}: ${name}`)
       return () => {}
     },

@@ -57,6 +57,59 @@ test('A segment that has grown since it was begun is known not to have a block',
   assert.equal(reader.segments.find(17n)!.last, 20n)
 })
 
+test('What a segment gets later can be read, although more was noted than it had, unless that was its rest', (t) => {
+  for (const [to, found] of [
+    [9n, [false, true, true]],
+    [4n, [true, true, true]],
+    [null, [false, false, false]],
+  ] as const) {
+    const log = new MemoryLog()
+    log.writeOpen(1, [1, 5], markedEvents(1, 5))
+    const reader = readLogs(t, log)
+    reader.segments.noteUnreadable(reader.segments.find(5n)!, { from: 3n, to, reason: 'damaged' })
+    log.writeOpen(1, [1, 10], markedEvents(1, 10))
+    reader.refresh()
+    const isFound = [5n, 6n, 9n].map((height) => reader.segments.find(height) !== null)
+    assert.deepEqual(isFound, found, `to ${to}`)
+  }
+})
+
+test('Of two segments that are being written the further one is read, and a gap before one that begins later ends with it', (t) => {
+  const [one, other] = [new MemoryLog(), new MemoryLog()]
+  one.writeOpen(1, [1, 5], markedEvents(1, 5))
+  other.writeOpen(1, [1, 6], markedEvents(1, 6))
+  const reader = readLogs(t, one, other)
+  const lastOf = (height: bigint) => reader.segments.find(height)?.last ?? null
+  assert.deepEqual([lastOf(3n), lastOf(6n), lastOf(7n)], [6n, 6n, null])
+  one.writeOpen(1, [1, 8], markedEvents(1, 8))
+  reader.refresh()
+  assert.deepEqual([lastOf(3n), lastOf(8n)], [8n, 8n])
+  other.writeOpen(2, [12, 14], markedEvents(12, 14))
+  other.remove(1)
+  reader.refresh()
+  assert.deepEqual(
+    [reader.segments.nextAfter(8n), reader.gaps.refreshAndFind(9n), reader.gaps.laterIn(9n)],
+    [12n, { from: 9n, to: 11n }, { log: 2, height: 12n }],
+  )
+})
+
+test('A segment is available until its log cannot be listed, or it is gone', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [1, 5], markedEvents(1, 5))
+  log.seal(2, [6, 9], markedEvents(6, 9))
+  const { segments, logs } = readLogs(t, log)
+  const [first, second] = [segments.find(1n)!, segments.find(6n)!]
+  const available = () => [first, second].map((segment) => segments.isAvailable(segment))
+  assert.deepEqual(available(), [true, true])
+  log.listFault = 'EIO'
+  await logs[0]!.listAgain(second)
+  assert.deepEqual(available(), [false, false])
+  log.listFault = null
+  log.remove(1)
+  await logs[0]!.listAgain(second)
+  assert.deepEqual(available(), [false, true])
+})
+
 test('A block is read from a log without a fault first, and waited for in one that ends with it', async (t) => {
   const [one, other] = [new MemoryLog(), new MemoryLog()]
   one.seal(1, [1, 12], markedEvents(1, 12))

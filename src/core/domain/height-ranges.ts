@@ -37,10 +37,15 @@ export function holdAll(ranges: readonly HeightRange[], range: HeightRange): boo
   return without([range], ranges).length === 0
 }
 
+/** The range that contains a height, of those that are ascending and without overlap; null if none does. */
+export function rangeWith(ranges: readonly HeightRange[], height: bigint): HeightRange | null {
+  const range = ranges[firstGapFrom(ranges, height)]
+  return range !== undefined && range.from <= height ? range : null
+}
+
 /** Whether a height is in one of these ranges, which are ascending and without overlap. */
 export function isWithin(ranges: readonly HeightRange[], height: bigint): boolean {
-  const range = ranges[firstGapFrom(ranges, height)]
-  return range !== undefined && range.from <= height
+  return rangeWith(ranges, height) !== null
 }
 
 /** The parts of ranges that others also cover; both lists are ascending and without overlap. */

@@ -1,11 +1,11 @@
 // Event logs that are read together are of one chain.
+import { PlainError } from '#core/domain/plain-error'
 import type { FollowedLog } from '#core/log/read/followed-log'
-import { StoreError } from '#core/store/errors'
 
 type LogOfChain = { log: FollowedLog; number: number; chain: string }
 
 /** Event logs that are read together, but are of different chains. The message is public. */
-export class SeveralChainsError extends StoreError {
+export class SeveralChainsError extends PlainError {
   override name = 'SeveralChainsError'
   /** The message with the folders of the logs, which only the operator may see. */
   readonly withFolders: string

@@ -20,7 +20,7 @@ export class CompleteBlocks {
     this.#reader = reader
     this.#cursor = new LogCursor({
       segmentFor: (height) => reader.segments.find(height, { wantsWhole: true }),
-      sinkOf: (segment) => {
+      beginSegment: (segment) => {
         const blocks = new SegmentBlocks(segment)
         this.#blocks = blocks
         return (bytes, start, end, position) => blocks.accept(bytes, start, end, position)

@@ -15,8 +15,8 @@ export type SegmentReading = Readonly<{
 type CursorOptions = {
   /** The segment to read a block from, or from which to go on without it; null if there is none yet. */
   segmentFor: (height: bigint) => LogSegment | null
-  /** Called when a segment is begun; gives what receives its frames, when it is {@link LogCursor.reading}. */
-  sinkOf: (segment: LogSegment) => RecordSink
+  /** Begins a segment, and returns what receives its frames, when it is {@link LogCursor.reading}. */
+  beginSegment: (segment: LogSegment) => RecordSink
 }
 
 /**
@@ -81,7 +81,7 @@ export class LogCursor {
   }
 
   #begin(segment: LogSegment): void {
-    const frames = framesOf(segment, this.#options.sinkOf(segment))
+    const frames = framesOf(segment, this.#options.beginSegment(segment))
     this.#reading = { segment, frames, isAtEnd: false }
   }
 }

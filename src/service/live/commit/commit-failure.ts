@@ -50,10 +50,7 @@ export class CommitFailure {
       // A reader's fault, of which the cause is known.
       const { cause } = thrown as Error
       const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
-      const isExpected =
-        error instanceof StoreError ||
-        error instanceof EventStreamError ||
-        error instanceof LogUnreachableError
+      const isExpected = error instanceof StoreError || error instanceof EventStreamError || isOfLogs(error)
       if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError)) {
         const logged = error instanceof SeveralChainsError ? error.withFolders : undefined
         this.set(`${error.message}${this.#remedyOf(error)}`, { error, logged })
@@ -88,7 +85,7 @@ export class CommitFailure {
    * a log, that the other one has passed. This one would clear them with its next commit, for which it may wait for days.
    */
   otherHasWritten({ height }: Coverage): void {
-    if (isOfStore(this.#error) || isPassed(this.#error, height, this.#heightBefore)) this.clear()
+    if (this.#error instanceof StoreError || isPassed(this.#error, height, this.#heightBefore)) this.clear()
   }
 
   /** What an operator can do about events that cannot be ingested, added to the error's message. */
@@ -110,6 +107,7 @@ function isPassed(error: Error | null, height: bigint, before: bigint | null): b
   return error instanceof LogUnreachableError && (before === null || height > before)
 }
 
-function isOfStore(error: Error | null): boolean {
-  return error instanceof StoreError && !(error instanceof SeveralChainsError)
+/** Whether an error is a fault of the logs, which says nothing of their events: it is tried again. */
+export function isOfLogs(error: unknown): error is LogUnreachableError | SeveralChainsError {
+  return error instanceof LogUnreachableError || error instanceof SeveralChainsError
 }

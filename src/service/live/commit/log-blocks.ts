@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import { type Block, ChainError, GapError, StrictError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
-import { type HeightRange, holdAll } from '#core/domain/height-ranges'
+import { type HeightRange, holdAll, rangeWith } from '#core/domain/height-ranges'
 import type { LeftOutReason } from '#core/events/left-out'
 import { isReadToEnd, type LogSegment, type SegmentOffset } from '#core/log/read/followed-log'
 import { LogCursor, type SegmentReading } from '#core/log/read/log-cursor'
@@ -27,7 +27,7 @@ type LogBlocksOptions = {
   chain: string | null
   /** Whether blocks that no log has whole, and none may still get, may be missing; gaps are recorded. */
   allowGap: boolean
-  /** Heights of which any may be missing: ascending, without overlap. */
+  /** Heights of which an operator has accepted that any may be missing: ascending, not adjacent. */
   accepted: readonly HeightRange[]
   strict: boolean
   logger: Logger
@@ -51,7 +51,9 @@ type LogBlocksListener = {
  * | found in a segment | noted as unreadable there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | its bytes cannot be read at the moment | that others go first for a while; the needed block, if an operator does without it | is left if another one that can be read comes next; an error if it is gone; otherwise waited for |
+ * | its bytes cannot be read at the moment, another segment that can be read comes next | nothing; for a while, others go first | is left |
+| the same, and an operator has accepted that the needed block is missing | that, and the next ones that are accepted | is left if what follows them can be read |
+| the same otherwise | nothing | is waited for; an error if it is gone |
  * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
  * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere; otherwise they may be missing, or it is a gap |
@@ -72,7 +74,7 @@ export class LogBlocks {
     this.#options = options
     this.#cursor = new LogCursor({
       segmentFor: (height) => reader.gaps.findPastGap(height),
-      sinkOf: (segment) => this.#sinkOf(segment),
+      beginSegment: (segment) => this.#beginSegment(segment),
     })
     const { stored, strict } = options
     const mayMiss = (missing: HeightRange) => this.#mayMiss(missing)
@@ -128,9 +130,9 @@ export class LogBlocks {
   #handOn(reading: SegmentReading): void {
     try {
       reading.frames.handOn()
-      this.#passOverEnd(reading)
+      this.#noteEnd(reading)
     } catch (error) {
-      if (isUnreadable(error)) this.#cannotReadRest(reading.segment, error)
+      if (isUnreadable(error)) this.#noteDamage(reading.segment, error)
       else if (!(error instanceof LeaveSegment)) throw error
       this.#cursor.leave()
     }
@@ -147,26 +149,21 @@ export class LogBlocks {
     const segment = this.#cursor.reading?.segment
     if (segment === undefined) throw error
     if (isUnreadable(error)) {
-      this.#cannotReadRest(segment, error)
+      this.#noteDamage(segment, error)
       this.#cursor.leave()
       return true
     }
     const fault = faultOf(error)
     if (fault === null) throw error
-    const { segments } = this.#reader
-    segments.noteRefused(segment)
-    const isOtherNext = this.#isNextAvailable(needed)
-    // An operator who does without the block does not wait for the log.
-    const isPassedOver = this.#isAccepted({ from: needed, to: needed }) && this.#isNextAvailable(needed + 1n)
-    if (!isOtherNext && !isPassedOver) {
-      // Of a segment that is gone nothing can be read later, and the log may have no other one.
-      if (segment.log.current(segment) === null) throw fault
-      this.#fault = fault
-      return false
+    this.#reader.segments.noteRefused(segment)
+    if (this.#isNextAvailable(needed) || this.#doWithout(segment, needed, fault.message)) {
+      this.#cursor.leave()
+      return true
     }
-    if (!isOtherNext) segments.noteUnreadable(segment, { from: needed, to: needed, reason: fault.message })
-    this.#cursor.leave()
-    return true
+    // Of a segment that is gone nothing can be read later, and the log may have no other one.
+    if (segment.log.current(segment) === null) throw fault
+    this.#fault = fault
+    return false
   }
 
   /** Whether the segment that comes next, to read a block or what follows it, can be read at the moment. */
@@ -176,8 +173,20 @@ export class LogBlocks {
     return next !== null && segments.isAvailable(next)
   }
 
-  /** Begins a segment: what is given receives its frames. */
-  #sinkOf(segment: LogSegment): RecordSink {
+  /**
+   * A segment with the needed block cannot be read at the moment. If an operator has accepted that this and the blocks after it are
+   * missing, and what follows them can be read, the log is not waited for: they are noted as unreadable in the segment. Returns whether
+   * that is so.
+   */
+  #doWithout(segment: LogSegment, needed: bigint, reason: string): boolean {
+    const accepted = rangeWith(this.#options.accepted, needed)
+    if (accepted === null || !this.#isNextAvailable(accepted.to + 1n)) return false
+    this.#reader.segments.noteUnreadable(segment, { from: needed, to: accepted.to, reason })
+    return true
+  }
+
+  /** Begins a segment, and returns what receives its frames. */
+  #beginSegment(segment: LogSegment): RecordSink {
     const ofLog = segment.log.chainId
     this.#blocks.beginSegment(this.#options.chain ?? ofLog)
     return (bytes, start, end, position) => {
@@ -188,11 +197,11 @@ export class LogBlocks {
       } catch (error) {
         // A log is of one chain: an event of another one is damaged.
         const isOfOther = error instanceof ChainError && ofLog !== null && ofLog === this.#blocks.chainId
-        if (isUnreadable(error) || isOfOther) this.#passOverEvent(reading, error)
+        if (isUnreadable(error) || isOfOther) this.#noteUnreadableEvent(reading, error)
         else if (error instanceof GapError) {
-          this.#passOverGap(reading, error)
+          this.#noteGap(reading, error)
           // The event may begin another block than the one that is passed over.
-          this.#orPassOverGap(reading, accept)
+          this.#orNoteGap(reading, accept)
         } else throw error
       }
     }
@@ -207,21 +216,21 @@ export class LogBlocks {
     position: RecordPosition,
   ): void {
     const begun = this.#blocks.accept(bytes, start, end, position)
-    if (begun !== null) this.#passOverUpTo(reading, begun)
+    if (begun !== null) this.#noteSkipped(reading, begun)
   }
 
-  // What is missing is passed over. If it is elsewhere, these throw LeaveSegment.
+  // What a segment turns out not to have is noted. All but the last of these throw LeaveSegment if it is elsewhere.
 
-  /** Once all of a segment was handed on: passes over the blocks that its name promises, and it does not have. */
-  #passOverEnd(reading: SegmentReading): void {
+  /** Once all of a segment was handed on: notes the last blocks that its name promises, and it does not have. */
+  #noteEnd(reading: SegmentReading): void {
     const { segment, frames, isAtEnd } = reading
     // It may have grown since reading began.
     const current = segment.log.current(segment) ?? segment
     const { last } = current
     if (!isAtEnd && !isReadToEnd(current, frames.offset)) return
-    this.#passOverUpTo(reading, last + 1n)
+    this.#noteSkipped(reading, last + 1n)
     // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
-    if (isAtEnd && last === 1n) this.#orPassOverGap(reading, () => this.#blocks.endBlockOne())
+    if (isAtEnd && last === 1n) this.#orNoteGap(reading, () => this.#blocks.endBlockOne())
   }
 
   /**
@@ -229,10 +238,10 @@ export class LogBlocks {
    *
    * @param next the block that has begun, or the one after the segment's last
    */
-  #passOverUpTo(reading: SegmentReading, next: bigint): void {
+  #noteSkipped(reading: SegmentReading, next: bigint): void {
     const from = this.#blocks.needed
     if (from === null || from >= next) return
-    this.#leaveIfElsewhere(reading, { from, to: next - 1n })
+    this.#noteMissing(reading, { from, to: next - 1n })
   }
 
   /**
@@ -240,24 +249,24 @@ export class LogBlocks {
    *
    * @throws {GapError} any other gap that is not elsewhere.
    */
-  #passOverGap(reading: SegmentReading, gap: GapError): void {
+  #noteGap(reading: SegmentReading, gap: GapError): void {
     this.#blocks.drop()
-    this.#leaveIfElsewhere(reading, gap)
+    this.#noteMissing(reading, gap)
     if (!this.#isBelowNeeded(gap)) throw gap
   }
 
-  /** Does work, and passes over a gap that it finds. */
-  #orPassOverGap(reading: SegmentReading, work: () => void): void {
+  /** Does work, and notes a gap that it finds. */
+  #orNoteGap(reading: SegmentReading, work: () => void): void {
     try {
       work()
     } catch (error) {
       if (!(error instanceof GapError)) throw error
-      this.#passOverGap(reading, error)
+      this.#noteGap(reading, error)
     }
   }
 
-  /** An event cannot be read: it is passed over, with the block that it is in. */
-  #passOverEvent(reading: SegmentReading, { message }: Error): void {
+  /** An event cannot be read: notes the block that it is in, which is dropped. */
+  #noteUnreadableEvent(reading: SegmentReading, { message }: Error): void {
     const { logger } = this.#options
     if (!this.#blocks.isOpen) {
       logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
@@ -266,11 +275,11 @@ export class LogBlocks {
     const height = this.#blocks.drop()
     if (height === null) return
     logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    this.#leaveIfElsewhere(reading, { from: height, to: height }, message)
+    this.#noteMissing(reading, { from: height, to: height }, message)
   }
 
-  /** Passes over everything in a segment from the needed block on. */
-  #cannotReadRest(segment: LogSegment, { message: reason }: Error): void {
+  /** Notes everything in a segment from the needed block on. */
+  #noteDamage(segment: LogSegment, { message: reason }: Error): void {
     const from = this.#blocks.needed
     if (from === null) return
     this.#options.logger.warn(
@@ -285,7 +294,7 @@ export class LogBlocks {
    *
    * @throws {LeaveSegment} if they are elsewhere, and not below the needed one.
    */
-  #leaveIfElsewhere(
+  #noteMissing(
     { segment }: SegmentReading,
     { from, to }: HeightRange,
     reason = `${segment.name} does not have it with all its events`,
@@ -297,7 +306,8 @@ export class LogBlocks {
 
   /** Whether blocks may be missing, of which not all events are in the segment that is read. */
   #mayMiss(missing: HeightRange): boolean {
-    const isAllowed = this.#options.allowGap || this.#isAccepted(missing)
+    const { allowGap, accepted } = this.#options
+    const isAllowed = allowGap || holdAll(accepted, missing)
     if (!isAllowed || this.#isBelowNeeded(missing)) return false
     return !this.#areElsewhere(this.#cursor.reading!.segment, missing)
   }
@@ -307,22 +317,12 @@ export class LogBlocks {
     return needed !== null && to < needed
   }
 
-  /**
-   * Whether another segment than the one that is read has one of some blocks, or a log may still get the first. If an
-   * operator has accepted that they are missing, a segment that cannot be read at the moment does not count.
-   */
-  #areElsewhere(segment: LogSegment, missing: HeightRange): boolean {
+  /** Whether another segment than the one that is read has one of some blocks, or a log may still get the first. */
+  #areElsewhere(segment: LogSegment, { from, to }: HeightRange): boolean {
     const { segments, gaps } = this.#reader
-    const { from, to } = missing
     if (gaps.waitsFor(from).length > 0) return true
-    const others = { except: segment }
-    const next = segments.nextAfter(from - 1n, others)
-    if (next === null || next > to) return false
-    return !this.#isAccepted(missing) || segments.isAvailable(segments.find(next, others)!)
-  }
-
-  #isAccepted(missing: HeightRange): boolean {
-    return holdAll(this.#options.accepted, missing)
+    const next = segments.nextAfter(from - 1n, { except: segment })
+    return next !== null && next <= to
   }
 }
 

@@ -7,16 +7,16 @@ import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
 import { bytesAfter } from '#core/log/read/log-bytes'
 import type { LogReader } from '#core/log/read/log-reader'
-import { LogUnreachableError } from '#core/log/read/log-source'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { StoreError, StoreLockedError, StoreRefusedError } from '#core/store/errors'
 import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
-import { refuseSeveralChains, SeveralChainsError } from '../one-chain.ts'
-import { CommitFailure } from './commit-failure.ts'
+import { refuseSeveralChains } from '../one-chain.ts'
+import { CommitFailure, isOfLogs } from './commit-failure.ts'
 import { LogBlocks } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
+import { neededBlock } from './needed-blocks.ts'
 import { StoreProgress } from './store-progress.ts'
 
 /** How often a fault of the store or a log is tried again, and another writer or a gap looked at, milliseconds. */
@@ -109,7 +109,12 @@ export class LogCommitter {
 
   /** Looks why the next block is waited for. To be called each second, whatever {@link run} waits for. */
   lookAtWait(): void {
-    this.#wait.look(this.#progress.next)
+    this.#wait.look(this.#needed)
+  }
+
+  /** The block that the store needs next of the logs; null if that is not known yet. */
+  get #needed(): bigint | null {
+    return neededBlock(this.#progress.last, this.#reader.segments)
   }
 
   /** Bytes of the logs that are not in the store yet. */
@@ -149,7 +154,7 @@ export class LogCommitter {
     if (error instanceof GapError) await this.#untilClosed(error)
     // Waiting cannot repair the events; another process may have others of the store.
     else if (error instanceof EventStreamError) await this.#followOther(signal)
-    else if (error instanceof StoreError || error instanceof LogUnreachableError)
+    else if (error instanceof StoreError || isOfLogs(error))
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
     else throw error
   }
@@ -178,8 +183,8 @@ export class LogCommitter {
   async #untilBlock(): Promise<void> {
     const { signal } = this.#options
     while (!signal.aborted) {
-      const next = this.#progress.next ?? this.#reader.segments.lowest()
-      if (next !== null && this.#reader.gaps.findPastGap(next) !== null) return
+      const needed = this.#needed
+      if (needed !== null && this.#reader.gaps.findPastGap(needed) !== null) return
       await this.#reader.untilChange(signal)
       const stored = signal.aborted ? null : await this.#progress.look()
       if (stored === null) continue
@@ -271,8 +276,7 @@ export class LogCommitter {
       await batches.commit(blocks.coverage)
     } catch (error) {
       // The whole blocks before it are good.
-      const isOfLogs = error instanceof LogUnreachableError || error instanceof SeveralChainsError
-      if (error instanceof EventStreamError || isOfLogs) await batches.commit(blocks.coverage)
+      if (error instanceof EventStreamError || isOfLogs(error)) await batches.commit(blocks.coverage)
       throw error
     }
   }

@@ -11,6 +11,21 @@ type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first' | 'chainI
   stored: Coverage | null
 }
 
+/** The last block of a store, and whether it lacks events there. */
+export type LastBlock = { height: bigint; isIncomplete: boolean }
+
+/**
+ * The block that a store needs next of event logs: the one after its last block. That one itself, if it is incomplete there, and a log
+ * has it whole. Null if the store is empty, and no log has a block, or one has not answered yet.
+ *
+ * @param last null: the store is empty
+ */
+export function neededBlock(last: LastBlock | null, segments: SegmentChoice): bigint | null {
+  if (last === null) return segments.lowest()
+  const { height, isIncomplete } = last
+  return isIncomplete && segments.find(height, { wantsWhole: true }) !== null ? height : height + 1n
+}
+
 /**
  * Assembles the blocks of event logs that a store does not have, and says which one is needed next. Each segment is begun anew:
  * a block is of one segment, block 1 with both its parts, too.
@@ -36,22 +51,11 @@ export class NeededBlocks {
     return this.#assembler.chainId
   }
 
-  /**
-   * The block to read next: the one after the store's last, as it is once every block handed on is committed. That one itself,
-   * if it is incomplete there, and a log has it whole. Null if the store is empty, and no log has a block, or one has not
-   * answered yet.
-   */
+  /** The block to read next, as {@link neededBlock} says of the store that it is once every block handed on is committed. */
   get needed(): bigint | null {
-    const { segments } = this.#options
     const { height } = this.#assembler
-    if (height === null) return segments.lowest()
-    const isWanted = this.isIncomplete(height) && segments.find(height, { wantsWhole: true }) !== null
-    return isWanted ? height : height + 1n
-  }
-
-  /** Whether the store has only a part of a block. */
-  isIncomplete(height: bigint): boolean {
-    return this.#assembler.isIncomplete(height)
+    const last = height === null ? null : { height, isIncomplete: this.#assembler.isIncomplete(height) }
+    return neededBlock(last, this.#options.segments)
   }
 
   /** Whether a block has begun and not ended. */

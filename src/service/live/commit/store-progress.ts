@@ -8,6 +8,7 @@ import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queri
 import type { Query } from '#core/store/queries-protocol'
 import { readStore } from '#core/store/read-store'
 import type { Store } from '#core/store/store'
+import type { LastBlock } from './needed-blocks.ts'
 
 /** A log that is followed by its URL may be of any chain, and nothing says of which it must be. */
 class NoChainError extends StoreError {
@@ -26,25 +27,27 @@ type StoreProgressOptions = {
 /** What the store has, as last seen. */
 export class StoreProgress {
   readonly #options: StoreProgressOptions
-  #height: bigint | null = null
+  #last: LastBlock | null = null
 
   constructor(options: StoreProgressOptions) {
     this.#options = options
   }
 
   /** The store's last block; null while it has none. */
-  get height(): bigint | null {
-    return this.#height
+  get last(): LastBlock | null {
+    return this.#last
   }
 
-  /** The block after it; null while it has none. */
-  get next(): bigint | null {
-    return this.#height === null ? null : this.#height + 1n
+  /** Its height. */
+  get height(): bigint | null {
+    return this.#last?.height ?? null
   }
 
   /** The store has these blocks. */
   note(stored: Coverage): void {
-    this.#height = stored.height
+    const { height, gaps } = stored
+    // The last block is not missing: in a gap, it is incomplete.
+    this.#last = { height, isIncomplete: gaps.at(-1)?.to === height }
     this.#options.onCoverage(stored)
   }
 
@@ -75,7 +78,7 @@ export class StoreProgress {
 
   /** Whether the store has passed a gap since it was last seen, or an operator has accepted the gap. */
   isAnswered(gap: GapError): Promise<boolean> {
-    const seen = this.#height
+    const seen = this.height
     function* readAnswer(): Query<boolean> {
       const head = yield* readStoreHead()
       if (head !== null && hasPassed(gap, BigInt(head.height), seen)) return true

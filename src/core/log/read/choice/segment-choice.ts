@@ -1,4 +1,4 @@
-import { greatestOrNull, leastOrNull } from '../../../domain/integers.ts'
+import { greatestOrNull, least, leastOrNull } from '../../../domain/integers.ts'
 import { type FollowedLog, isReachable, isSameSegment, type LogSegment } from '../followed-log.ts'
 import { SegmentsByHeight } from './segments-by-height.ts'
 import { type Unreadable, UnreadableBlocks } from './unreadable-blocks.ts'
@@ -70,15 +70,15 @@ export class SegmentChoice {
   }
 
   /**
-   * Notes blocks that cannot be read from a segment, as far as its name promises them: they are taken from another one, or are a
-   * gap.
+   * Notes blocks that cannot be read from a segment, as far as its name promises them, as it is now: they are taken from another
+   * one, or are a gap. What a segment that is being written gets later is not among them, unless its rest is noted.
    */
   noteUnreadable(begun: LogSegment, { from, to, reason }: Unreadable): void {
     // It may have grown since reading began.
     const segment = begun.log.current(begun) ?? begun
     const start = from > segment.first ? from : segment.first
     if (start > segment.last || (to !== null && start > to)) return
-    this.#unreadable.add(segment, { from: start, to, reason })
+    this.#unreadable.add(segment, { from: start, to: to === null ? null : least([to, segment.last]), reason })
   }
 
   /** The bytes of a segment could not be read: for a while, other segments with a block go first. */
