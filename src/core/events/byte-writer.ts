@@ -1,5 +1,11 @@
 import { bytesOf, uint } from './wire-reader.ts'
 
+/** From so many characters on, a text is written by one call of Node. */
+const MIN_LONG_TEXT = 24
+
+/** Most bytes of a character. */
+const MAX_UTF8_BYTES = 4
+
 /** A 64-bit integer, whose halves are read: calculating them takes longer. */
 const halves = new DataView(new ArrayBuffer(8))
 
@@ -115,6 +121,14 @@ export class ByteWriter {
     const start = this.length
     this.#varint(bytesOf(field))
     this.#varint(value.length)
+    // Most texts are ASCII.
+    if (value.length < MIN_LONG_TEXT ? this.#shortAscii(value) : this.#longAscii(value)) return
+    this.length = start
+    this.#content(field, Buffer.from(value))
+  }
+
+  /** Writes a text if it is ASCII; returns whether it is. */
+  #shortAscii(value: string): boolean {
     const { bytes } = this
     let at = this.length
     let codes = 0
@@ -123,11 +137,18 @@ export class ByteWriter {
       bytes[at++] = code
       codes |= code
     }
+    if (codes >= 0x80) return false
     this.length = at
-    if (codes < 0x80) return
-    // Most texts are ASCII; this one has other characters.
-    this.length = start
-    this.#content(field, Buffer.from(value))
+    return true
+  }
+
+  /** As {@link #shortAscii}; takes less time for longer texts. */
+  #longAscii(value: string): boolean {
+    // Beyond the end, it would be cut without an error.
+    if (this.length + value.length + MAX_UTF8_BYTES > this.bytes.length) return this.#shortAscii(value)
+    if (this.bytes.write(value, this.length) !== value.length) return false
+    this.length += value.length
+    return true
   }
 
   /** A text or bytes field, from bytes. */
