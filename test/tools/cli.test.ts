@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { loadCommands } from '#tools/cli/program'
 import { command as serveCommand } from '#tools/cli/serve'
 import { assertSays } from '../fixtures/assert-says.ts'
 import { statusOf } from '../fixtures/requests/http.ts'
@@ -70,6 +71,18 @@ describe('the command line', () => {
     assert.equal(code, 0)
     assert.match(stdout, /^\d+\.\d+\.\d+( \([0-9a-f]{12}\))?\n$/)
     assert.equal(stdout.includes('('), existsSync(join(import.meta.dirname, '../../.git')))
+  })
+
+  test('--help lists all commands, without loading them, and help prints the help of one', async (t) => {
+    const { stdout, code } = await runLyra(t, '--help')
+    assert.equal(code, 0)
+    const listed = [...stdout.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => name)
+    // A command that was loaded would be listed with its arguments.
+    const commands = (await loadCommands()).map((command) => command.name())
+    assert.deepEqual(listed, commands)
+    const [helped, own] = await Promise.all([runLyra(t, 'help gap'), runLyra(t, 'gap --help')])
+    assert.match(helped.stdout, /^ {2}accept \[options\] <from> <to> {2}let live ingestion continue/m)
+    assert.deepEqual(helped, own)
   })
 
   /** Commands that are wrong, and commands that fail. */

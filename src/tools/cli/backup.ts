@@ -15,7 +15,6 @@ type BackupCommandOptions = CommonOptions & { force: boolean }
 /** `lyra backup`: copies a store in one SQLite file while it is in use. */
 export function command(): Command {
   return new Command('backup')
-    .summary('copy a store to a file while it is in use')
     .description('Copies a store to a file while it is in use.')
     .argument('<file>', 'file to write')
     .addOption(storeOption())

@@ -29,7 +29,6 @@ type CheckCommandOptions = CommonOptions & { temp: string; json: boolean }
 /** `lyra check`: checks a store, and compares it with event files. */
 export function command(): Command {
   return new Command('check')
-    .summary('check a store, optionally against event files')
     .description('Checks a store for damage, alone or against event files.')
     .argument('[path...]', 'event files or folders, or - for standard input')
     .addOption(storeOption())

@@ -38,7 +38,6 @@ type CompareCommandOptions = Pick<CommonOptions, 'logLevel'> & { json: boolean }
 /** `lyra compare`: compares the contents of two stores or services. */
 export function command(): Command {
   return new Command('compare')
-    .summary('compare two stores or running services, row by row')
     .description('Compares the rows of two stores or running services, over the blocks that both have.')
     .argument('<A>', 'store, or address of a service')
     .argument('<B>', 'another one')

@@ -16,7 +16,6 @@ type CopyCommandOptions = { from: string; to: string; json: boolean; logLevel: s
 /** `lyra copy`: copies a whole store. */
 export function command(): Command {
   return new Command('copy')
-    .summary('copy a store to another file or database')
     .description(
       'Copies a store to another file or database, between SQLite and PostgreSQL in either direction.',
     )

@@ -41,7 +41,6 @@ const RESOURCES_BY_NAME = new Map(
 /** `lyra export`: writes all rows of a resource to a file. */
 export function command(): Command {
   const command = new Command('export')
-    .summary('export the rows of a resource as ndjson, csv or Parquet')
     .description(
       'Writes all rows of a resource to a file or standard output, with the same fields as the API.',
     )

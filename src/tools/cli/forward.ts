@@ -15,7 +15,6 @@ type ForwardOptions = { follow: string[]; repeat: number; logLevel: string }
 /** `lyra forward`: sends the blocks of event logs to another receiver. */
 export function command(): Command {
   return new Command('forward')
-    .summary('send the blocks of an event log to a data node')
     .description('Sends the whole blocks of event logs to another receiver, such as a data node.')
     .argument('<address>', 'address of the receiver', addressLike('127.0.0.1:3005'))
     .addOption(followOption())

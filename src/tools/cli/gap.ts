@@ -29,10 +29,7 @@ export function command(): Command {
           `It needs ${describeRanges(before, MAX_NAMED)} before that: accept these, too, unless they come.`,
         )
     })
-  return new Command('gap')
-    .summary('do without blocks that are missing')
-    .description('Lets a store continue without missing blocks.')
-    .addCommand(accept)
+  return new Command('gap').description('Lets a store continue without missing blocks.').addCommand(accept)
 }
 
 function parseHeight(text: string): bigint {

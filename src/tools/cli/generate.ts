@@ -40,7 +40,6 @@ const MOST_AHEAD_SECONDS = 3
 /** `lyra generate`: a synthetic stream of any size. */
 export function command(): Command {
   return new Command('generate')
-    .summary('generate a synthetic event stream for trials and load tests')
     .description(
       'Writes a synthetic, valid event stream of any size to standard output, or sends it as a core would.',
     )

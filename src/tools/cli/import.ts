@@ -36,7 +36,6 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrup
 /** `lyra import`: imports the history of a data node. */
 export function command(): Command {
   return new Command('import')
-    .summary('import history from a Vega data node')
     .description(
       'Imports the history of a Vega data node from its database or from network-history segments.',
     )

@@ -31,7 +31,6 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrup
 /** `lyra ingest`: ingests event files. */
 export function command(): Command {
   return new Command('ingest')
-    .summary('ingest event files into a store')
     .description("Ingests event files of the network's core into a store.")
     .argument('<path...>', 'event files or folders, or - for standard input')
     .addOption(storeOption())

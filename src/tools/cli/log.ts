@@ -28,10 +28,7 @@ export function command(): Command {
       removeReader(NODE_DISK, folder, name)
       console.log(`${folder}: ${name} is released`)
     })
-  return new Command('log')
-    .summary('look after an event log')
-    .description('Looks after an event log.')
-    .addCommand(release)
+  return new Command('log').description('Looks after an event log.').addCommand(release)
 }
 
 /** @throws {EventPathError} if the folder cannot be read. */

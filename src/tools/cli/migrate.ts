@@ -21,7 +21,6 @@ type MigrateCommandOptions = CommonOptions & { citus: boolean; check: boolean }
 /** `lyra migrate`: creates a store, or upgrades its schema. */
 export function command(): Command {
   return new Command('migrate')
-    .summary('create a store, or upgrade its schema')
     .description('Creates a store, or upgrades its schema.')
     .addOption(storeOption())
     .addOption(flagOption('--citus', 'distribute the market tables over the machines of a Citus cluster'))

@@ -5,34 +5,59 @@ import { commit, PROGRAM_VERSION } from '#service/version'
 import { EXIT } from './exit.ts'
 import { endAtOutputFault } from './output.ts'
 
-/** Every command of the program, by name. Only the one that is called is loaded, because each loads many modules. */
-const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
-  ingest: () => import('./ingest.ts'),
-  import: () => import('./import.ts'),
-  serve: () => import('./serve.ts'),
-  receive: () => import('./receive.ts'),
-  forward: () => import('./forward.ts'),
-  log: () => import('./log.ts'),
-  status: () => import('./status.ts'),
-  check: () => import('./check.ts'),
-  verify: () => import('./verify.ts'),
-  compare: () => import('./compare.ts'),
-  prune: () => import('./prune.ts'),
-  gap: () => import('./gap.ts'),
-  backup: () => import('./backup.ts'),
-  migrate: () => import('./migrate.ts'),
-  copy: () => import('./copy.ts'),
-  export: () => import('./export.ts'),
-  statement: () => import('./statement.ts'),
-  generate: () => import('./generate.ts'),
+type NamedCommand = {
+  /** What it does, in the list of all commands. */
+  summary: string
+  load: () => Promise<{ command(): Command }>
 }
 
-/** The commands of the program: the named one, or all of them if there is none with that name. */
-export function loadCommands(name?: string): Promise<Command[]> {
-  const named = Object.keys(COMMANDS).filter((command) => command === name)
-  const loaded = named.length > 0 ? named : Object.keys(COMMANDS)
-  return Promise.all(loaded.map(async (name) => (await COMMANDS[name]!()).command()))
+/** Every command of the program, by name. Only the one that is called is loaded, because each loads many modules. */
+const COMMANDS: Readonly<Record<string, NamedCommand>> = {
+  ingest: { summary: 'ingest event files into a store', load: () => import('./ingest.ts') },
+  import: { summary: 'import history from a Vega data node', load: () => import('./import.ts') },
+  serve: { summary: 'serve the REST API from a store', load: () => import('./serve.ts') },
+  receive: { summary: "write a core's events to an event log", load: () => import('./receive.ts') },
+  forward: { summary: 'send the blocks of an event log to a data node', load: () => import('./forward.ts') },
+  log: { summary: 'look after an event log', load: () => import('./log.ts') },
+  status: {
+    summary: 'show the state of a store, running service or event log',
+    load: () => import('./status.ts'),
+  },
+  check: { summary: 'check a store, optionally against event files', load: () => import('./check.ts') },
+  verify: {
+    summary: 'recompute every TWAP and funding payment, from event files or a store',
+    load: () => import('./verify.ts'),
+  },
+  compare: {
+    summary: 'compare two stores or running services, row by row',
+    load: () => import('./compare.ts'),
+  },
+  prune: { summary: 'delete old rows from a store', load: () => import('./prune.ts') },
+  gap: { summary: 'do without blocks that are missing', load: () => import('./gap.ts') },
+  backup: { summary: 'copy a store to a file while it is in use', load: () => import('./backup.ts') },
+  migrate: { summary: 'create a store, or upgrade its schema', load: () => import('./migrate.ts') },
+  copy: { summary: 'copy a store to another file or database', load: () => import('./copy.ts') },
+  export: {
+    summary: 'export the rows of a resource as ndjson, csv or Parquet',
+    load: () => import('./export.ts'),
+  },
+  statement: { summary: "write a party's statement for an accountant", load: () => import('./statement.ts') },
+  generate: {
+    summary: 'generate a synthetic event stream for trials and load tests',
+    load: () => import('./generate.ts'),
+  },
 }
+
+/** Loads a command, with its arguments and options. */
+const loadCommand = async ({ summary, load }: NamedCommand): Promise<Command> =>
+  (await load()).command().summary(summary)
+
+/** Loads all commands of the program. */
+export const loadCommands = (): Promise<Command[]> => Promise.all(Object.values(COMMANDS).map(loadCommand))
+
+/** All commands of the program, for the list of them: only with their names and summaries. */
+const listCommands = (): Command[] =>
+  Object.entries(COMMANDS).map(([name, { summary }]) => new Command(name).summary(summary))
 
 /** Runs the program with the arguments of its command line. */
 export async function runProgram(args: readonly string[]): Promise<void> {
@@ -44,8 +69,11 @@ export async function runProgram(args: readonly string[]): Promise<void> {
         '--version',
         'print the version',
       )
-    if (args[0] !== '--version')
-      for (const command of await loadCommands(args[0])) program.addCommand(command)
+    // `lyra help status` is `lyra status --help`.
+    const [name = ''] = args[0] === 'help' ? args.slice(1) : args
+    const isCommand = Object.hasOwn(COMMANDS, name)
+    const commands = isCommand ? [await loadCommand(COMMANDS[name]!)] : listCommands()
+    for (const command of commands) program.addCommand(command)
     configure(program)
     await program.parseAsync(args, { from: 'user' })
   })

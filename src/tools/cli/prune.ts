@@ -31,7 +31,6 @@ type PruneCommandOptions = CommonOptions & { before: GivenBound; dryRun: boolean
 /** `lyra prune`: deletes old rows. */
 export function command(): Command {
   return new Command('prune')
-    .summary(`delete old ${PRUNED_ROWS} from a store`)
     .description(`Deletes the ${PRUNED_ROWS} of a store that are older than a time or a block.`)
     .addOption(storeOption())
     .addOption(

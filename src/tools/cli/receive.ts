@@ -37,7 +37,6 @@ type ReceiveOptions = {
 /** `lyra receive`: writes a core's events to an event log, and nothing else. */
 export function command(): Command {
   return new Command('receive')
-    .summary("write a core's events to an event log")
     .description('Waits for a core to connect, and writes its events to an event log.')
     .addOption(
       setting('--listen [address]', 'wait for a core on this address')

@@ -38,7 +38,6 @@ GET /health, /ready and /metrics report on the service; /openapi.json describes 
 /** `lyra serve`: answers the API. */
 export function command(): Command {
   return new Command('serve')
-    .summary('serve the REST API from a store')
     .description(
       'Serves the REST API from a store, and ingests event files at the same time if any are named.',
     )

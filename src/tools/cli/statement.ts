@@ -52,7 +52,6 @@ type StatementFile = { text: string; name: string }
 /** `lyra statement`: writes what a party paid and received to a file. */
 export function command(): Command {
   return new Command('statement')
-    .summary("write a party's statement for an accountant")
     .description('Writes what a party paid and received, by funding payment and epoch, as CSV.')
     .addOption(storeOption())
     .addOption(urlOption())

@@ -21,7 +21,6 @@ type StatusOptions = { store: string; url: string | undefined; eventLog: string 
 export function command(): Command {
   return (
     new Command('status')
-      .summary('show the state of a store, running service or event log')
       .description('Shows the blocks, rows, gaps and state of a store, running service or event log.')
       .addOption(storeOption())
       .addOption(urlOption())

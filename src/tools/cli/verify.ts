@@ -64,7 +64,6 @@ const FUNDING_FLAGS = {
 /** `lyra verify`: recalculates every TWAP. */
 export function command(): Command {
   const verification = new Command('verify')
-    .summary('recompute every TWAP and funding payment, from event files or a store')
     .description(
       'Recomputes the TWAP of every data point and funding period, and all funding payments and rates, from event files or a store.',
     )
