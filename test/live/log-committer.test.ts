@@ -3,25 +3,29 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Block } from '#core/blocks/block'
+import { BlockAssembler } from '#core/blocks/block-assembler'
+import type { Coverage } from '#core/domain/coverage'
+import { BatchWriter } from '#core/ingest/batch-writer'
 import type { LogReader } from '#core/log/read/log-reader'
 import { acceptGap } from '#core/store/admin/accept-gap'
 import { StoreError } from '#core/store/errors'
 import { readCoverage } from '#core/store/queries/coverage'
-import type { StoreAdmin, WriterOptions } from '#core/store/store'
+import type { StoreAdmin } from '#core/store/store'
 import { LogCommitter } from '#service/live/commit/log-committer'
 import { eventsOf, frame, markedBlocks } from '../fixtures/events/event-stream.ts'
 import { eventsOfBlock, eventsOfBlocks } from '../fixtures/logs/events-of-blocks.ts'
 import { follow } from '../fixtures/logs/follow-logs.ts'
 import { MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
 import { writeBlocks } from '../fixtures/logs/written-log.ts'
-import { SILENT } from '../fixtures/services/service.ts'
+import { capturedLog, SILENT } from '../fixtures/services/service.ts'
 import { openStore, readFrom, temporaryFolder } from '../fixtures/stores/stores.ts'
 import { until } from '../fixtures/until.ts'
 
 /** A store whose first writer that commits durably cannot be closed. */
-const failsToClose = (store: StoreAdmin): StoreAdmin => {
+function failsToClose(store: StoreAdmin): StoreAdmin {
   let hasFailed = false
-  const openWriter = async (options?: WriterOptions) => {
+  return withWriters(store, async (options) => {
     const writer = await store.openWriter(options)
     if (hasFailed || options?.durable !== true) return writer
     hasFailed = true
@@ -35,12 +39,6 @@ const failsToClose = (store: StoreAdmin): StoreAdmin => {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-  }
-  return new Proxy(store, {
-    get(target, name) {
-      const value = name === 'openWriter' ? openWriter : Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
   })
 }
 
@@ -94,7 +92,7 @@ describe('The committer of a log', () => {
     const log = new MemoryLog()
     log.seal(1, [1, 5], eventsOfBlocks(1, 5).toSpliced(-2, 1))
     const reader = readLogs(t, log)
-    const first = commitFrom(t, reader, store, { allowGap: true })
+    const first = commitFrom(t, reader, store, {}, { allowGap: true })
     const kinds = async () => (await stored())?.gaps.map(({ from, kind }) => `${from} ${kind}`)
     await until(async () => (await stored())?.height === 5n, 'the blocks')
     await first.end()
@@ -134,27 +132,178 @@ describe('The committer of a log', () => {
     assert.deepEqual(said.slice(0, 2), ['block 5', 'the event log cannot be read (ENOENT)'])
   })
 
-  test('that cannot read its log lets the writer go after 5 s, for at least a second, although a core is connected', async (t) => {
+  test('commits what it has once it is told to end, and a batch that is due at once', async (t) => {
     let later = 0
+    t.mock.method(performance, 'now', () => later)
+    const { store, stored } = await emptyStore(t)
+    const log = new MemoryLog()
+    for (const first of [1, 4, 7]) log.seal(first, [first, first + 2], eventsOfBlocks(first, first + 2))
+    const committed: bigint[] = []
+    const ended = commitFrom(t, readLogs(t, log), store, {
+      onCommit: ({ height }) => committed.push(height),
+    })
+    log.onRead = (name) => {
+      if (name.includes('-4-6')) later += 400
+      if (name.includes('-7-9')) void ended.end()
+    }
+    await until(async () => (await stored())?.height === 9n, 'the last blocks')
+    assert.deepEqual(committed, [6n, 9n])
+  })
+
+  /** The clock of the committer, which a test may move forward. */
+  const clockOf = (t: TestContext) => {
     const now = performance.now.bind(performance)
-    t.mock.method(performance, 'now', () => now() + later)
+    const clock = { now, later: 0 }
+    t.mock.method(performance, 'now', () => now() + clock.later)
+    return clock
+  }
+
+  for (const [what, fault] of [
+    ['cannot read its log', 'fault'],
+    ['cannot list its log', 'listFault'],
+  ] as const)
+    test(`that ${what} lets the writer go after 5 s, although a core is connected`, async (t) => {
+      const clock = clockOf(t)
+      const { store } = await emptyStore(t)
+      const log = new MemoryLog()
+      log.seal(1, [1, 5], eventsOfBlocks(1, 5))
+      const reader = readLogs(t, log)
+      const { committer } = commitFrom(t, reader, store, {
+        isCoreConnected: () => true,
+        onCommit: () => {},
+      })
+      if (fault === 'listFault') await until(() => committer.bytesLeft === 0, 'the blocks')
+      log[fault] = 'EIO'
+      if (fault === 'listFault') await reader.logs[0]!.listAgain(reader.logs[0]!.segments[0]!)
+      if (fault === 'fault') await until(() => committer.failure?.includes('EIO') === true, 'the fault')
+      await sleep(1_100)
+      clock.later += 2_800
+      await sleep(1_100)
+      assert.equal(committer.isWriter, true)
+      clock.later += 2_000
+      await until(() => !committer.isWriter, 'the end of writing')
+      if (fault === 'listFault') return
+      // For a second, another service may become the writer.
+      const since = clock.now()
+      assert.match(committer.failure!, /EIO/)
+      await until(() => committer.isWriter, 'another attempt')
+      assert.ok(clock.now() - since > 800, `${clock.now() - since}`)
+    })
+
+  test('is the writer for 5 s after the last block, or as long as a core is connected', async (t) => {
+    const clock = clockOf(t)
     const { store } = await emptyStore(t)
     const log = new MemoryLog()
     log.seal(1, [1, 5], eventsOfBlocks(1, 5))
-    log.fault = 'EIO'
-    const { committer } = commitFrom(t, readLogs(t, log), store, { isCoreConnected: () => true })
-    await until(() => committer.failure?.includes('EIO') === true, 'the fault')
-    later += 3_000
+    let isCoreConnected = true
+    const { committer } = commitFrom(t, readLogs(t, log), store, { isCoreConnected: () => isCoreConnected })
+    await until(() => committer.isWriter && committer.bytesLeft === 0, 'the blocks')
+    clock.later += 10_000
     await sleep(1_100)
     assert.equal(committer.isWriter, true)
-    later += 2_000
+    isCoreConnected = false
+    clock.later += 3_000
+    await sleep(1_100)
+    assert.equal(committer.isWriter, true)
+    clock.later += 2_000
     await until(() => !committer.isWriter, 'the end of writing')
-    const since = now()
-    assert.match(committer.failure!, /EIO/)
-    await until(() => committer.isWriter, 'another attempt')
-    assert.ok(now() - since > 800, `${now() - since}`)
+  })
+
+  test('stands by while another process is the writer, follows what that commits, and then goes on', async (t) => {
+    const { store, stored } = await emptyStore(t)
+    const log = new MemoryLog()
+    log.seal(1, [1, 9], eventsOfBlocks(1, 9))
+    const other = await store.openWriter()
+    const seen: bigint[] = []
+    const { logger, lines } = capturedLog('warn')
+    const onCoverage = ({ height }: Coverage) => seen.push(height)
+    const { committer } = commitFrom(t, readLogs(t, log), store, { onCoverage }, { logger })
+    await until(() => lines.some((line) => line.includes('standing by')), 'the standby')
+    const batch = new BatchWriter(other)
+    const blocks = blocksOf(eventsOfBlocks(1, 4))
+    for (const block of blocks.given) batch.add(block)
+    await batch.commit(blocks.coverage)
+    await until(() => seen.includes(4n), 'what the other one has committed')
+    assert.deepEqual([committer.isWriter, committer.failure], [false, null])
+    await other.close()
+    await until(async () => (await stored())?.height === 9n, 'the rest')
+  })
+
+  test('is the writer while it makes the store ready', async (t) => {
+    const { store } = await emptyStore(t)
+    const through = withWriters(store, async (options) => {
+      await sleep(100)
+      return store.openWriter(options)
+    })
+    const { committer } = commitFrom(t, readLogs(t, new MemoryLog()), through)
+    assert.equal(committer.isWriter, true)
+    await until(() => !committer.isWriter, 'the end of writing')
+  })
+
+  test('does not become the writer again at a gap, before a missing block is there, nor for logs of two chains', async (t) => {
+    const { store, stored } = await emptyStore(t)
+    let opened = 0
+    const through = withWriters(store, (options) => {
+      opened++
+      return store.openWriter(options)
+    })
+    const log = new MemoryLog()
+    log.seal(1, [1, 4], eventsOfBlocks(1, 4))
+    log.seal(2, [8, 9], eventsOfBlocks(8, 9))
+    const reader = readLogs(t, log)
+    const { committer, end } = commitFrom(t, reader, through)
+    await until(() => committer.failure?.includes('lyra gap accept 5 7') === true, 'the gap')
+    assert.equal(opened, 2)
+    await sleep(2_500)
+    assert.equal(opened, 2)
+    log.seal(3, [6, 6], eventsOfBlock(6))
+    await reader.logs[0]!.listAgain(reader.segments.find(8n)!)
+    await until(() => committer.failure?.includes('lyra gap accept 5 5') === true, 'what is missing still')
+    await end()
+    const another = new MemoryLog()
+    another.seal(1, [5, 9], eventsOfBlocks(5, 9))
+    another.chain = 'another-chain'
+    opened = 0
+    const two = commitFrom(t, readLogs(t, log, another), through)
+    await until(() => two.committer.failure?.includes('follow only logs of one chain') === true, 'a fault')
+    await sleep(1_500)
+    assert.deepEqual([opened, (await stored())?.height], [1, 4n])
+  })
+
+  test('ends if the store is of another chain than the required one', async (t) => {
+    const { store, stored } = await emptyStore(t)
+    const log = new MemoryLog()
+    log.seal(1, [1, 5], eventsOfBlocks(1, 5))
+    commitFrom(t, readLogs(t, log), store)
+    await until(async () => (await stored())?.height === 5n, 'the blocks')
+    const required = commitFrom(t, readLogs(t, log), store, {}, { chain: 'another-chain' })
+    assert.match((await required.running)!.message, /--chain is "another-chain", but .* is of chain/)
   })
 })
+
+/** A store whose writers are opened by a function. */
+const withWriters = (store: StoreAdmin, openWriter: StoreAdmin['openWriter']): StoreAdmin =>
+  new Proxy(store, {
+    get(target, name) {
+      const value = name === 'openWriter' ? openWriter : Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+
+/** The blocks of events, and the coverage of a store that has them. */
+function blocksOf(events: readonly Buffer[]): { given: Block[]; coverage: Coverage | null } {
+  const given: Block[] = []
+  const assembler = new BlockAssembler({
+    coverage: null,
+    onBlock: (block) => given.push(block),
+    onLeftOut: () => {},
+    mayMiss: () => false,
+    strict: false,
+  })
+  for (const [record, event] of events.entries())
+    assembler.accept(event, 0, event.length, { source: 'events', record, offset: 0 })
+  return { given, coverage: assembler.coverage }
+}
 
 /** A store of its own, without blocks yet, and what it has. */
 async function emptyStore(t: TestContext) {
@@ -163,20 +312,28 @@ async function emptyStore(t: TestContext) {
   return { store: openStore(path), stored: () => readFrom(path, readCoverage) }
 }
 
+type CommitterParameters = ConstructorParameters<typeof LogCommitter>
+
 /** Commits the blocks of logs to a store, until the test or the caller ends it. */
 function commitFrom(
   t: TestContext,
   reader: LogReader,
   store: StoreAdmin,
-  {
-    allowGap = false,
-    ...listener
-  }: Partial<ConstructorParameters<typeof LogCommitter>[2]> & { allowGap?: boolean } = {},
+  listener: Partial<CommitterParameters[2]> = {},
+  options: Partial<CommitterParameters[1]> = {},
 ) {
   const abort = new AbortController()
   const committer = new LogCommitter(
     reader,
-    { store, chain: null, allowGap, strict: false, logger: SILENT, signal: abort.signal },
+    {
+      store,
+      chain: null,
+      allowGap: false,
+      strict: false,
+      logger: SILENT,
+      signal: abort.signal,
+      ...options,
+    },
     {
       isCoreConnected: () => false,
       onCoverage: () => {},
@@ -192,5 +349,5 @@ function commitFrom(
     await running
   }
   t.after(end)
-  return { committer, end }
+  return { committer, running, end }
 }

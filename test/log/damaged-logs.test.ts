@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { GapError } from '#core/blocks/block'
+import { ChainError, GapError, StrictError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
 import { type HeightRange, merged } from '#core/domain/height-ranges'
 import { CompleteBlocks } from '#core/log/read/complete-blocks'
 import type { LogReader } from '#core/log/read/log-reader'
 import { LogUnreachableError } from '#core/log/read/log-source'
 import type { LogBlocks } from '#service/live/commit/log-blocks'
+import { LogWait } from '#service/live/commit/log-wait'
+import { checkpoint, eventsOf } from '../fixtures/events/event-stream.ts'
 import {
   damaged,
   eventsOfBlock,
@@ -15,7 +17,14 @@ import {
   GENESIS,
   partOf,
 } from '../fixtures/logs/events-of-blocks.ts'
-import { blocksFor, type GivenBlock, MemoryLog, readLogs, storedTo } from '../fixtures/logs/memory-log.ts'
+import {
+  blocksFor,
+  type GivenBlock,
+  LOG_CHAIN,
+  MemoryLog,
+  readLogs,
+  storedTo,
+} from '../fixtures/logs/memory-log.ts'
 import { createRandom, type Random } from '../fixtures/random.ts'
 import { scaled } from '../fixtures/sampling.ts'
 
@@ -467,6 +476,102 @@ for (const [what, segments] of [
       )
     }
   })
+
+test('A block after one in a gap of the store is taken from another log, if the segment has neither', async (t) => {
+  const [one, other] = [new MemoryLog(), new MemoryLog()]
+  one.seal(1, [1, 10], [...damageAt(GENESIS, 1), ...FIRST, ...eventsOfBlocks(9, 10)])
+  other.seal(1, [8, 8], eventsOfBlock(8))
+  const stored = { ...storedTo(7, { missing: [1] }), blockOne: null }
+  const { given, gaps } = await storeAll(readLogs(t, one, other), { stored })
+  assert.deepEqual([heightsOf({ given }), gaps], [[8, 9, 10], []])
+})
+
+test('A part of the last block, of which the store has a part, is read once', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [5, 5], without(eventsOfBlock(5), 1), { isPart: true })
+  const stored = storedTo(5, { from: 2, incomplete: [5] })
+  const blocks = blocksFor(readLogs(t, log), () => assert.fail('it is not needed'), { stored })
+  assert.equal(await blocks.readPiece(), false)
+})
+
+test('Genesis alone is no damage, and block 1 is taken once the rest of it is there', async (t) => {
+  const log = new MemoryLog()
+  log.writeOpen(1, [1, 1], GENESIS)
+  const reader = readLogs(t, log)
+  const given: GivenBlock[] = []
+  const read = async () => {
+    const blocks = blocksFor(reader, (block) => given.push(block))
+    while (await blocks.readPiece());
+  }
+  await read()
+  const wait = new LogWait(reader)
+  wait.look(1n)
+  assert.deepEqual([given.length, wait.reason], [0, null])
+  log.writeOpen(1, [1, 1], eventsOfBlock(1))
+  reader.refresh()
+  await read()
+  assert.deepEqual(given, [{ height: 1, events: 4, isIncomplete: false }])
+})
+
+test('A damaged segment says nothing of blocks that it never had', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [1, 9], eventsOfBlocks(1, 9))
+  log.seal(2, [1, 5], eventsOfBlocks(1, 5), { cutBefore: 12 })
+  const reader = readLogs(t, log)
+  const { coverage } = await storeAll(reader)
+  assert.equal(coverage!.height, 9n)
+  assert.match(reader.segments.reasonFor(5n)!, /0000000002-1-5/)
+  assert.equal(reader.segments.reasonFor(6n), null)
+  const wait = new LogWait(reader)
+  wait.look(10n)
+  assert.equal(wait.reason, null)
+})
+
+test('Events that cannot be read are reported by block, and those in no block once of a segment', async (t) => {
+  const log = new MemoryLog()
+  const third = eventsOfBlock(3).map((event, at) => (at === 1 || at === 2 ? damaged(event) : event))
+  const events = [...eventsOfBlock(2), damageAt(eventsOfBlock(9), 0)[0]!, ...third, ...eventsOfBlocks(4, 5)]
+  log.seal(1, [2, 5], events)
+  const said: string[] = []
+  const onWarning = (warning: string) => said.push(warning.replace(/:[^:]*bevt.*/, ''))
+  const blocks = blocksFor(readLogs(t, log), () => {}, { stored: storedTo(1), allowGap: true, onWarning })
+  while (await blocks.readPiece());
+  assert.deepEqual(said, [
+    'live ingestion: an event cannot be read that is in no block, or begins one',
+    'live ingestion: block 3 cannot be read',
+  ])
+})
+
+test('A log of another chain than the store, and with strict an event that is invalid, end the reading', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [2, 5], eventsOfBlocks(2, 5))
+  const stored = { ...storedTo(1), chainId: 'another-chain' }
+  await assert.rejects(blocksFor(readLogs(t, log), () => {}, { stored }).readPiece(), ChainError)
+  const invalid = new MemoryLog()
+  const events = eventsOf([
+    { height: 2, chain: LOG_CHAIN, events: [checkpoint({ hash: 'x'.repeat(2_000) })] },
+  ])
+  invalid.seal(1, [2, 2], events)
+  const read = async (strict: boolean) => {
+    const given: GivenBlock[] = []
+    const options = { stored: storedTo(1), strict }
+    await blocksFor(readLogs(t, invalid), (block) => given.push(block), options).readPiece()
+    return given.length
+  }
+  assert.equal(await read(false), 1)
+  await assert.rejects(read(true), StrictError)
+})
+
+test('How far a segment was read is known until it is left', async (t) => {
+  const log = new MemoryLog()
+  log.writeOpen(1, [2, 5], eventsOfBlocks(2, 5))
+  const reader = readLogs(t, log)
+  const blocks = blocksFor(reader, () => {}, { stored: storedTo(1) })
+  const readTo = () => blocks.offset?.offset ?? null
+  assert.equal(readTo(), null)
+  while (await blocks.readPiece());
+  assert.equal(readTo(), reader.segments.find(2n)!.bytes)
+})
 
 describe('A block that a log may still get', () => {
   const withoutBlock: Record<string, (log: MemoryLog) => void> = {

@@ -37,12 +37,12 @@ export class CommitFailure {
     this.#report = new ReportedFault(options.logger)
   }
 
-  /** Public; null without a failure. */
+  /** Null without a failure. It may name the store. */
   get message(): string | null {
     return this.#message
   }
 
-  /** Does work, whose faults are the failure. They are thrown on; of an unavailable store the cause. */
+  /** Does work. A fault of it becomes the failure, and is thrown; of a store that cannot be read, its cause. */
   async reporting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -59,15 +59,15 @@ export class CommitFailure {
     }
   }
 
-  /** @param logged what operators are told instead of the message, which is public */
+  /** @param logged what operators are told instead of the message */
   set(
     message: string,
     { error = null, logged = message }: { error?: Error | null; logged?: string | undefined } = {},
   ): void {
     this.#report.report(`live ingestion: ${logged}`)
+    if (message !== this.#message) this.#heightBefore = this.#options.progress.height
     this.#message = message
     this.#error = error
-    this.#heightBefore = this.#options.progress.height
     this.#options.onChange()
   }
 
@@ -82,10 +82,10 @@ export class CommitFailure {
 
   /**
    * The store can be read, and another process may have written to it: a fault of the store is over, and so is a gap, or a fault of
-   * a log, that the other one has passed. This one would clear them with its next commit, for which it may wait for days.
+   * a log, that the other one has passed. Otherwise they would last until this one commits, perhaps for days.
    */
   otherHasWritten({ height }: Coverage): void {
-    if (this.#error instanceof StoreError || isPassed(this.#error, height, this.#heightBefore)) this.clear()
+    if (this.#error instanceof StoreError || hasPassed(this.#error, height, this.#heightBefore)) this.clear()
   }
 
   /** What an operator can do about events that cannot be ingested, added to the error's message. */
@@ -99,12 +99,6 @@ export class CommitFailure {
       return '. The event log has events of that chain: give each chain its own --event-log, or --follow a log of this one'
     return ''
   }
-}
-
-/** Whether a store with this last block has passed what kept a process from committing blocks after another one. */
-function isPassed(error: Error | null, height: bigint, before: bigint | null): boolean {
-  if (error instanceof GapError) return hasPassed(error, height, before)
-  return error instanceof LogUnreachableError && (before === null || height > before)
 }
 
 /** Whether an error is a fault of the logs, which says nothing of their events: it is tried again. */

@@ -12,10 +12,7 @@ import type { RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { NeededBlocks } from './needed-blocks.ts'
 
-/**
- * Thrown where a segment turns out to be worth leaving, within the sink that takes its frames; caught where these are handed
- * on.
- */
+/** Ends the reading of a segment before its end; caught in `LogBlocks.#handOn`. */
 class LeaveSegment extends Error {
   override name = 'LeaveSegment'
 }
@@ -23,7 +20,7 @@ class LeaveSegment extends Error {
 type LogBlocksOptions = {
   /** The store's coverage; null while it is empty. */
   stored: Coverage | null
-  /** The required chain of events; null: that of the log's head. */
+  /** The required chain of events; null: the store's, or else that of the log's head. */
   chain: string | null
   /** Whether blocks that no log has whole, and none may still get, may be missing; gaps are recorded. */
   allowGap: boolean
@@ -45,22 +42,19 @@ type LogBlocksListener = {
  * another one; `NeededBlocks` assembles the blocks, and says which comes next.
  *
  * Damage is no end: a block of which an event cannot be read is taken from another segment, or is missing. What a segment turns
- * out not to have is noted in `SegmentChoice`, so that it is not chosen for that again. If the blocks are elsewhere, which means
- * that another segment has one of them, or that a log may still get it, the segment is left:
+ * out not to have is given up there: it is noted in `SegmentChoice`, so that the segment is not chosen for that again. Blocks are
+ * elsewhere if another segment has one of them, or a log may still get the first (`LogGaps.areElsewhere`).
  *
- * | found in a segment | noted as unreadable there | the segment |
+ * | found in a segment | given up there | the segment |
  * |---|---|---|
  * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | its bytes cannot be read at the moment, another segment that can be read comes next | nothing; for a while, others go first | is left |
-| the same, and an operator has accepted that the needed block is missing | that, and the next ones that are accepted | is left if what follows them can be read |
-| the same otherwise | nothing | is waited for; an error if it is gone |
- * | an event that cannot be decoded, or of another chain than the log | its block | is left if the block is elsewhere |
- * | a block begins, or the segment ends, after the needed block | those between | is left if they are elsewhere |
+ * | an event within a block that cannot be decoded, or is of another chain than the log | the block | is left if that is elsewhere |
+ * | a later block begins than the needed one, or the segment ends before it | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere; otherwise they may be missing, or it is a gap |
  *
- * Whenever a segment is left, another one comes next, or the needed block is noted as unreadable there: so this ends. A block
- * below the needed one, in a gap of the store, is taken if it is whole, and otherwise passed over: no segment is left, and no
- * gap is thrown for it.
+ * For bytes that cannot be read at the moment see `#leaveUnread`. Whenever a segment is left, it is not chosen again for the needed
+ * block, or others go first for a minute: so this ends. A block below the needed one, in a gap of the store, is taken if it is whole,
+ * and otherwise passed over: no segment is left, and no gap is thrown for it.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -68,6 +62,8 @@ export class LogBlocks {
   readonly #cursor: LogCursor
   readonly #blocks: NeededBlocks
   #fault: LogUnreachableError | null = null
+  /** Whether it was reported that events of the segment cannot be read which are in no block. */
+  #hasReportedOutside = false
 
   constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
     this.#reader = reader
@@ -130,17 +126,18 @@ export class LogBlocks {
   #handOn(reading: SegmentReading): void {
     try {
       reading.frames.handOn()
-      this.#noteEnd(reading)
+      this.#endSegment(reading)
     } catch (error) {
-      if (isUnreadable(error)) this.#noteDamage(reading.segment, error)
+      if (isUnreadable(error)) this.#giveUpRest(reading.segment, error)
       else if (!(error instanceof LeaveSegment)) throw error
       this.#cursor.leave()
     }
   }
 
   /**
-   * The next bytes of a segment cannot be read. Returns whether it was left, for another one or for what follows; otherwise the
-   * {@link fault} is waited for.
+   * The next bytes of a segment cannot be read. It is left if they are damaged. If they cannot be read at the moment, others go first
+   * for a while, and it is left if another one that can be read comes next, or what follows the needed block, if an operator does
+   * without that. Otherwise the {@link fault} is waited for. Returns whether it was left.
    *
    * @throws the error, if it is neither damage nor a fault of reading, or there is no segment.
    * @throws {LogUnreachableError} if the segment is gone.
@@ -149,7 +146,7 @@ export class LogBlocks {
     const segment = this.#cursor.reading?.segment
     if (segment === undefined) throw error
     if (isUnreadable(error)) {
-      this.#noteDamage(segment, error)
+      this.#giveUpRest(segment, error)
       this.#cursor.leave()
       return true
     }
@@ -174,9 +171,8 @@ export class LogBlocks {
   }
 
   /**
-   * A segment with the needed block cannot be read at the moment. If an operator has accepted that this and the blocks after it are
-   * missing, and what follows them can be read, the log is not waited for: they are noted as unreadable in the segment. Returns whether
-   * that is so.
+   * Gives up the needed block, and those after it, of a segment that cannot be read at the moment, if an operator has accepted that
+   * they are missing, and what follows them can be read. Returns whether that is so.
    */
   #doWithout(segment: LogSegment, needed: bigint, reason: string): boolean {
     const accepted = rangeWith(this.#options.accepted, needed)
@@ -187,99 +183,104 @@ export class LogBlocks {
 
   /** Begins a segment, and returns what receives its frames. */
   #beginSegment(segment: LogSegment): RecordSink {
-    const ofLog = segment.log.chainId
-    this.#blocks.beginSegment(this.#options.chain ?? ofLog)
-    return (bytes, start, end, position) => {
-      const reading = this.#cursor.reading!
-      const accept = () => this.#accept(reading, bytes, start, end, position)
-      try {
-        accept()
-      } catch (error) {
-        // A log is of one chain: an event of another one is damaged.
-        const isOfOther = error instanceof ChainError && ofLog !== null && ofLog === this.#blocks.chainId
-        if (isUnreadable(error) || isOfOther) this.#noteUnreadableEvent(reading, error)
-        else if (error instanceof GapError) {
-          this.#noteGap(reading, error)
-          // The event may begin another block than the one that is passed over.
-          this.#orNoteGap(reading, accept)
-        } else throw error
-      }
+    this.#blocks.beginSegment(this.#options.chain ?? segment.log.chainId)
+    this.#hasReportedOutside = false
+    return (bytes, start, end, position) => this.#takeEvent(bytes, start, end, position)
+  }
+
+  /**
+   * Takes an event of the segment that is read, and gives up what it shows to be missing there.
+   *
+   * @throws {GapError} as {@link readPiece}, as the other errors of events.
+   * @throws {LeaveSegment}
+   */
+  #takeEvent(bytes: Buffer, start: number, end: number, position: RecordPosition): void {
+    const reading = this.#cursor.reading!
+    try {
+      const begun = this.#blocks.accept(bytes, start, end, position)
+      if (begun !== null) this.#giveUpBefore(begun, reading)
+    } catch (error) {
+      if (isUnreadable(error) || this.#isOfOtherChain(reading.segment, error))
+        this.#giveUpOpen(reading, error)
+      else if (error instanceof GapError) {
+        this.#giveUpGap(reading, error)
+        // The event may begin another block, and have shown what block 1 does not have.
+        this.#takeEvent(bytes, start, end, position)
+      } else throw error
     }
   }
 
-  /** Takes an event; throws what `NeededBlocks.accept` throws, and {@link LeaveSegment}. */
-  #accept(
-    reading: SegmentReading,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    position: RecordPosition,
-  ): void {
-    const begun = this.#blocks.accept(bytes, start, end, position)
-    if (begun !== null) this.#noteSkipped(reading, begun)
+  /** A log is of one chain: if that is the required one, an event of another chain is damaged. */
+  #isOfOtherChain({ log }: LogSegment, error: unknown): error is ChainError {
+    return error instanceof ChainError && log.chainId !== null && log.chainId === this.#blocks.chainId
   }
 
-  // What a segment turns out not to have is noted. All but the last of these throw LeaveSegment if it is elsewhere.
-
-  /** Once all of a segment was handed on: notes the last blocks that its name promises, and it does not have. */
-  #noteEnd(reading: SegmentReading): void {
+  /** Once all of a segment was handed on: gives up the last blocks that its name promises, and it does not have. */
+  #endSegment(reading: SegmentReading): void {
     const { segment, frames, isAtEnd } = reading
     // It may have grown since reading began.
     const current = segment.log.current(segment) ?? segment
     const { last } = current
-    if (!isAtEnd && !isReadToEnd(current, frames.offset)) return
-    this.#noteSkipped(reading, last + 1n)
-    // A part of it that no segment has is missing without a sign: whether a chain has it is not known.
-    if (isAtEnd && last === 1n) this.#orNoteGap(reading, () => this.#blocks.endBlockOne())
+    // Of block 1, the other part may follow in a segment that is being written.
+    const isRead = isAtEnd || (last > 1n && isReadToEnd(current, frames.offset))
+    if (!isRead) return
+    this.#giveUpBefore(last + 1n, reading)
+    if (last === 1n) this.#endBlockOne(reading)
   }
 
-  /**
-   * Another block comes where the needed one should.
-   *
-   * @param next the block that has begun, or the one after the segment's last
-   */
-  #noteSkipped(reading: SegmentReading, next: bigint): void {
+  /** No other segment has the other part of block 1. It is taken with one: a chain may have only that. */
+  #endBlockOne(reading: SegmentReading): void {
+    try {
+      this.#blocks.endBlockOne()
+    } catch (error) {
+      if (!(error instanceof GapError)) throw error
+      this.#giveUpGap(reading, error)
+    }
+  }
+
+  // What a segment turns out not to have is given up.
+
+  /** Another block comes where the needed one should: that which has begun, or the one after the segment's last. */
+  #giveUpBefore(next: bigint, reading: SegmentReading): void {
     const from = this.#blocks.needed
-    if (from === null || from >= next) return
-    this.#noteMissing(reading, { from, to: next - 1n })
+    if (from !== null && from < next) this.#giveUp({ from, to: next - 1n }, reading)
   }
 
   /**
    * There is a gap. A block in a gap of the store is passed over.
    *
    * @throws {GapError} any other gap that is not elsewhere.
+   * @throws {LeaveSegment} if it is.
    */
-  #noteGap(reading: SegmentReading, gap: GapError): void {
+  #giveUpGap(reading: SegmentReading, gap: GapError): void {
     this.#blocks.drop()
-    this.#noteMissing(reading, gap)
+    this.#giveUp(gap, reading)
     if (!this.#isBelowNeeded(gap)) throw gap
   }
 
-  /** Does work, and notes a gap that it finds. */
-  #orNoteGap(reading: SegmentReading, work: () => void): void {
-    try {
-      work()
-    } catch (error) {
-      if (!(error instanceof GapError)) throw error
-      this.#noteGap(reading, error)
-    }
-  }
-
-  /** An event cannot be read: notes the block that it is in, which is dropped. */
-  #noteUnreadableEvent(reading: SegmentReading, { message }: Error): void {
-    const { logger } = this.#options
+  /** An event cannot be read: the block that is open is dropped. */
+  #giveUpOpen(reading: SegmentReading, { message }: Error): void {
     if (!this.#blocks.isOpen) {
-      logger.warn(`live ingestion: the beginning of a block cannot be read: ${message}`)
+      this.#reportOutside(message)
       return
     }
     const height = this.#blocks.drop()
     if (height === null) return
-    logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
-    this.#noteMissing(reading, { from: height, to: height }, message)
+    this.#options.logger.warn(`live ingestion: block ${height} cannot be read: ${message}`)
+    this.#giveUp({ from: height, to: height }, reading, message)
   }
 
-  /** Notes everything in a segment from the needed block on. */
-  #noteDamage(segment: LogSegment, { message: reason }: Error): void {
+  /** Reports that events outside of blocks cannot be read, such as the rest of a dropped block: once of a segment. */
+  #reportOutside(reason: string): void {
+    if (this.#hasReportedOutside) return
+    this.#hasReportedOutside = true
+    this.#options.logger.warn(
+      `live ingestion: an event cannot be read that is in no block, or begins one: ${reason}`,
+    )
+  }
+
+  /** The rest of a segment cannot be read. The caller leaves it. */
+  #giveUpRest(segment: LogSegment, { message: reason }: Error): void {
     const from = this.#blocks.needed
     if (from === null) return
     this.#options.logger.warn(
@@ -289,19 +290,19 @@ export class LogBlocks {
   }
 
   /**
-   * Notes blocks that a segment turned out not to have, as far as its name promises them, with the needed one if that should have
-   * come before.
+   * Gives up blocks of the segment that is read, with the needed one if that should have come before.
    *
    * @throws {LeaveSegment} if they are elsewhere, and not below the needed one.
    */
-  #noteMissing(
-    { segment }: SegmentReading,
+  #giveUp(
     { from, to }: HeightRange,
+    { segment }: SegmentReading,
     reason = `${segment.name} does not have it with all its events`,
   ): void {
+    const { segments, gaps } = this.#reader
     const needed = this.#blocks.needed ?? from
-    this.#reader.segments.noteUnreadable(segment, { from: needed < from ? needed : from, to, reason })
-    if (!this.#isBelowNeeded({ to }) && this.#areElsewhere(segment, { from, to })) throw new LeaveSegment()
+    segments.noteUnreadable(segment, { from: needed < from ? needed : from, to, reason })
+    if (!this.#isBelowNeeded({ to }) && gaps.areElsewhere({ from, to }, segment)) throw new LeaveSegment()
   }
 
   /** Whether blocks may be missing, of which not all events are in the segment that is read. */
@@ -309,20 +310,12 @@ export class LogBlocks {
     const { allowGap, accepted } = this.#options
     const isAllowed = allowGap || holdAll(accepted, missing)
     if (!isAllowed || this.#isBelowNeeded(missing)) return false
-    return !this.#areElsewhere(this.#cursor.reading!.segment, missing)
+    return !this.#reader.gaps.areElsewhere(missing, this.#cursor.reading!.segment)
   }
 
   #isBelowNeeded({ to }: Pick<HeightRange, 'to'>): boolean {
     const { needed } = this.#blocks
     return needed !== null && to < needed
-  }
-
-  /** Whether another segment than the one that is read has one of some blocks, or a log may still get the first. */
-  #areElsewhere(segment: LogSegment, { from, to }: HeightRange): boolean {
-    const { segments, gaps } = this.#reader
-    if (gaps.waitsFor(from).length > 0) return true
-    const next = segments.nextAfter(from - 1n, { except: segment })
-    return next !== null && next <= to
   }
 }
 

@@ -61,8 +61,8 @@ type CommitterListener = {
  * | makes the store ready, once | that has succeeded |
  * | waits for a block, without the writer's lock | a log has the next one, or a later one and none may still get it |
  * | waits for the writer's lock | it is the writer |
- * | commits | nothing was left to do for a while; then it waits for a block again |
- * | after a gap: waits, without the lock | the block is there, also in the store, or an operator has accepted the gap |
+ * | commits | for 5 s nothing was left to do, and no core was connected, or the logs could not be read; then it waits for a block again |
+ * | after a gap: waits, without the lock | a missing block is there, also in the store, or an operator has accepted all of them |
  * | after another fault of the events: waits, and follows what other processes write to the store | the end of the process |
  * | after a fault of the store or a log: waits a second, without the lock | then it tries again |
  */
@@ -97,7 +97,7 @@ export class LogCommitter {
     return this.#failure.message
   }
 
-  /** Whether this is the store's writer. */
+  /** Whether this is the store's writer, or makes the store ready as such. */
   get isWriter(): boolean {
     return this.#isWriter
   }
@@ -117,13 +117,13 @@ export class LogCommitter {
     return neededBlock(this.#progress.last, this.#reader.segments)
   }
 
-  /** Bytes of the logs that are not in the store yet. */
+  /** Bytes that are not in the store yet, of the log that has the most. */
   get bytesLeft(): number {
     return bytesAfter(this.#reader.logs, this.#progress.height, this.#blocks?.offset ?? null)
   }
 
   /**
-   * Commits until the signal is aborted (null), or the store refuses this user (why).
+   * Commits until the signal is aborted (null), or the store refuses this process (why): its user, its program or its chain.
    *
    * @throws {NewerLogError} once a log is of a later version.
    */
@@ -166,15 +166,19 @@ export class LogCommitter {
     const { store, logger, signal } = this.#options
     let writer: Writer | null = null
     let stored: Coverage | null
+    // It does not wait for the lock: it has it, or another process does.
+    this.#isWriter = true
     try {
       writer = await store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
       stored = await writer.coverage()
     } catch (error) {
       if (!(error instanceof StoreLockedError)) throw error
       logger.warn(`${error.message}; standing by`)
+      this.#isWriter = false
       stored = await readStore(store, readCoverage)
     } finally {
       await writer?.close()
+      this.#isWriter = false
     }
     this.#progress.noteChecked(stored)
   }
@@ -186,10 +190,7 @@ export class LogCommitter {
       const needed = this.#needed
       if (needed !== null && this.#reader.gaps.findPastGap(needed) !== null) return
       await this.#reader.untilChange(signal)
-      const stored = signal.aborted ? null : await this.#progress.look()
-      if (stored === null) continue
-      this.#progress.noteChecked(stored)
-      this.#failure.otherHasWritten(stored)
+      await this.#noteOthers()
     }
   }
 
@@ -227,12 +228,16 @@ export class LogCommitter {
   async #followOther(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
-      if (signal.aborted) return
-      const stored = await this.#progress.look()
-      if (stored === null || signal.aborted) continue
-      this.#progress.note(stored)
-      this.#failure.otherHasWritten(stored)
+      if (!signal.aborted) await this.#noteOthers()
     }
+  }
+
+  /** Notes what other processes have written to the store. Its chain is checked when this one becomes the writer. */
+  async #noteOthers(): Promise<void> {
+    const stored = await this.#progress.look()
+    if (stored === null || this.#options.signal.aborted) return
+    this.#progress.note(stored)
+    this.#failure.otherHasWritten(stored)
   }
 
   // Reading and committing
@@ -264,8 +269,7 @@ export class LogCommitter {
           if (fault === null) this.#failure.clear()
           else this.#failure.set(fault.message, { error: fault })
         }
-        // Another service may be able to read what this one cannot.
-        if (isMore || (fault === null && this.#listener.isCoreConnected())) idleSince = performance.now()
+        if (isMore || (fault === null && this.#mayGetMore)) idleSince = performance.now()
         if (isMore) continue
         if (performance.now() - idleSince >= IDLE_MS) {
           if (fault !== null) throw fault
@@ -281,15 +285,24 @@ export class LogCommitter {
     }
   }
 
+  /** Whether a block may come soon. Another service may be able to read logs that this one cannot. */
+  get #mayGetMore(): boolean {
+    return this.#listener.isCoreConnected() && this.#reader.logs.some(({ fault }) => fault === null)
+  }
+
   /**
-   * Waits until a gap is closed: by an operator who has ingested a part of the missing blocks, or accepted them, or by a core
-   * that has sent them again; or until the signal is aborted.
+   * Waits until a gap is closed: by an operator who has ingested a part of the missing blocks, or accepted all of them, or by a core
+   * that has sent a part of them again; or until the signal is aborted.
    */
   async #untilClosed(gap: GapError): Promise<void> {
     const { signal } = this.#options
     const { segments } = this.#reader
+    const isMissing = () => {
+      const next = segments.nextAfter(gap.from - 1n, { wantsWhole: true })
+      return next === null || next > gap.to
+    }
     let lookedAt = performance.now()
-    while (!signal.aborted && segments.find(gap.from, { wantsWhole: true }) === null) {
+    while (!signal.aborted && isMissing()) {
       await this.#reader.untilChange(signal)
       if (performance.now() - lookedAt < COMMIT_RETRY_MS) continue
       lookedAt = performance.now()

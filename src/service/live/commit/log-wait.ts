@@ -1,4 +1,4 @@
-// The store waits for a block that one log may still get, although another log has later ones: operators are told once it lasts.
+// Why the next block is not there yet: because of damage, or a log that may still get it. Operators are told once that lasts.
 import type { LogReader } from '#core/log/read/log-reader'
 
 /** Once a block has been waited for so long, the log that may still get it is named, milliseconds. */
@@ -34,7 +34,7 @@ export class LogWait {
       this.#reason = awaited
   }
 
-  /** Damage in the segment that is being written: it is no gap before a later segment is there. */
+  /** Damage in the newest segment, which should have the block: it is no gap before a later segment is there. */
   #damageAt(next: bigint | null): string | null {
     const { segments, gaps } = this.#reader
     if (next === null || segments.find(next) !== null || gaps.laterIn(next) !== null) return null

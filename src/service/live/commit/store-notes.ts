@@ -59,7 +59,7 @@ export class StoreNotes {
         // There is no log yet.
         if (code === 'ENOENT') continue
         fault.report(
-          `the event log cannot note how far the store is: it is not shortened meanwhile, or if nothing was noted yet, may delete blocks that the store needs: ${message}`,
+          `the event log cannot note how far the store is. Until it can, it deletes nothing more; if nothing was noted before, it may delete blocks that the store needs: ${message}`,
         )
       }
     }

@@ -1,9 +1,10 @@
 // How far the store of a committer is, whichever process writes to it.
-import type { GapError } from '#core/blocks/block'
+import { GapError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
 import { holdAll } from '#core/domain/height-ranges'
 import type { FollowedLog } from '#core/log/read/followed-log'
-import { otherChain, StoreError } from '#core/store/errors'
+import { LogUnreachableError } from '#core/log/read/log-source'
+import { otherChain, StoreError, StoreUnavailableError } from '#core/store/errors'
 import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queries/coverage'
 import type { Query } from '#core/store/queries-protocol'
 import { readStore } from '#core/store/read-store'
@@ -43,7 +44,7 @@ export class StoreProgress {
     return this.#last?.height ?? null
   }
 
-  /** The store has these blocks. */
+  /** Notes what the store has, and tells the listener. */
   note(stored: Coverage): void {
     const { height, gaps } = stored
     // The last block is not missing: in a gap, it is incomplete.
@@ -72,28 +73,44 @@ export class StoreProgress {
   }
 
   /** What the store has now; null if it is empty, or cannot be read at the moment. */
-  look(): Promise<Coverage | null> {
-    return readStore(this.#options.store, readCoverage).catch(() => null)
+  async look(): Promise<Coverage | null> {
+    try {
+      return await readStore(this.#options.store, readCoverage)
+    } catch (error) {
+      return unlessStoreFault(error, null)
+    }
   }
 
-  /** Whether the store has passed a gap since it was last seen, or an operator has accepted the gap. */
-  isAnswered(gap: GapError): Promise<boolean> {
+  /** Whether the store has passed a gap since it was last seen, or an operator has accepted all of it; false if it cannot be read. */
+  async isAnswered(gap: GapError): Promise<boolean> {
     const seen = this.height
     function* readAnswer(): Query<boolean> {
       const head = yield* readStoreHead()
       if (head !== null && hasPassed(gap, BigInt(head.height), seen)) return true
       return holdAll(yield* readAcceptedGaps(), gap)
     }
-    return readStore(this.#options.store, readAnswer).catch(() => false)
+    try {
+      return await readStore(this.#options.store, readAnswer)
+    } catch (error) {
+      return unlessStoreFault(error, false)
+    }
   }
 }
 
+/** What is taken of a store that cannot be read at the moment. @throws any other error. */
+function unlessStoreFault<T>(error: unknown, instead: T): T {
+  if (error instanceof StoreError || error instanceof StoreUnavailableError) return instead
+  throw error
+}
+
 /**
- * Whether a store has passed a gap.
+ * Whether a store has got past the block at which a fault of the logs stopped a process: a gap, or a log that cannot be read. No
+ * other error is passed.
  *
  * @param height its last block
- * @param before its last block when the gap was found, which may be a part of the first one that is missing; null if it had none
+ * @param before its last block when the fault was found, which may be a part of the first one that is missing; null if it had none
  */
-export function hasPassed({ from }: GapError, height: bigint, before: bigint | null): boolean {
-  return height >= from && (before === null || height > before)
+export function hasPassed(fault: Error | null, height: bigint, before: bigint | null): boolean {
+  if (before !== null && height <= before) return false
+  return fault instanceof GapError ? height >= fault.from : fault instanceof LogUnreachableError
 }

@@ -44,6 +44,13 @@ export class LogGaps {
     return this.#segments.find(gap === null ? height : gap.to + 1n)
   }
 
+  /** Whether another segment than one that is read has one of some blocks, or a log may still get the first. */
+  areElsewhere({ from, to }: HeightRange, segment: LogSegment): boolean {
+    if (this.waitsFor(from).length > 0) return true
+    const next = this.#segments.nextAfter(from - 1n, { except: segment })
+    return next !== null && next <= to
+  }
+
   /**
    * The numbers (from 1) of the logs that may still get block `height`: they are being written, and have nothing after it. With one
    * log, none.

@@ -38,12 +38,13 @@ export class UnreadableBlocks {
     ranges.splice(index, past - index, { from: start, to: isLonger ? last.to : to, reason })
   }
 
-  /** Why a block of any segment that is still there cannot be read; null if none was found to be damaged there. */
+  /** Why a block cannot be read of a segment that is still there, and has it by its name; null if none was found to be damaged there. */
   reasonFor(height: bigint): string | null {
     for (const ofLog of this.#known.values())
       for (const { segment, ranges } of ofLog.values()) {
         const range = rangeAt(ranges, height)
-        if (range !== null && segment.log.current(segment) !== null) return range.reason
+        const current = segment.log.current(segment)
+        if (range !== null && current !== null && height <= current.last) return range.reason
       }
     return null
   }
