@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { decodeUpgradeHeight, encodeDataNodeReady, readyHeightIn } from '#core/events/protocol-upgrade'
+import { describeEventLog } from '#tools/cli/describe-event-log'
 import { describeStatus } from '#tools/cli/describe-status'
+import { statusOfEventLog } from '#tools/status/event-log-status'
 import { statusOfService } from '#tools/status/service-status'
 import { busEvent, frame, message, readRecording } from '../fixtures/events/event-stream.ts'
 import { bufferPath } from '../fixtures/logs/old-buffer.ts'
@@ -390,6 +392,8 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
     await one.stop()
     await early.kill()
     const late = await startReceiver(t, { port })
+    const status = statusOfEventLog(join(folder, 'log'))
+    assert.match(describeEventLog(status), /^upgrade +protocol upgrade after block 590: the core waits for/m)
     const two = await startIngestion(t, { folder, port })
     const answers = messagesTo(two.core)
     await until(
@@ -404,6 +408,27 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
     await assertReceives(restarted, inBlocks(before), 'a receiver that has answered')
     await two.core.send(UPGRADE[1]!)
     await assertReceives(restarted, [...inBlocks(before), ...inBlocks(UPGRADE[1]!)], 'the blocks after it')
+  })
+
+  test('that is past an old one, which a core announces again after a restart from a snapshot, counts as ready', async (t) => {
+    const receiver = await startReceiver(t)
+    const folder = temporaryFolder(t)
+    const sender = await startIngestion(t, { folder, port: receiver.port })
+    const blocks = [...inBlocks(before), ...inBlocks(UPGRADE[1]!)]
+    await sender.core.send(blocks)
+    await assertReceives(receiver, blocks, 'the blocks')
+    await sender.core.close()
+    const again = await redial(sender)
+    await sender.core.send(before)
+    await until(() => again.length === 1, 'the answer')
+    assert.equal(readyHeightIn(again[0]!), 590n)
+    const log = () => statusOfEventLog(join(folder, 'log')).upgrade
+    await until(() => log()?.waitingFor === null, 'the end of the wait')
+    assert.equal(log()!.height, '590')
+    assert.equal(
+      receiver.connections.flatMap(({ messages }) => messages).some((event) => event.equals(announced)),
+      false,
+    )
   })
 
   test('says for whom the core waits after 10 s', async (t) => {

@@ -244,7 +244,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/log/read/url/log-url': 'isLogUrl',
   'core/log/files/log-disk': 'NODE_DISK',
   'core/log/files/reader-files': 'readReaders',
-  'core/log/files/receiver-file': 'isSilent',
+  'core/log/files/receiver-file': 'describeUpgradeWait isSilent',
   'core/records/event-paths': 'explainPathError',
   'core/records/read-records': 'describeCutOff readEventFiles',
   'core/records/record-framer': 'RECORD_HEADER_BYTES',

@@ -1,10 +1,10 @@
 import { describeDuration } from '#core/domain/duration'
-import type { UpgradeState } from '#core/log/files/receiver-file'
+import { describeUpgradeWait, type UpgradeState } from '#core/log/files/receiver-file'
 import { StoreDamagedError, StoreOutdatedError } from '#core/store/errors'
 import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { ForwardState } from '../live/forward/forward-state.ts'
-import { describeUpgradeWait, LONG_UPGRADE_WAIT_MS } from '../live/receive/protocol-upgrade.ts'
+import { LONG_UPGRADE_WAIT_MS } from '../live/receive/protocol-upgrade.ts'
 import type { LiveState } from '../live/state/live-state.ts'
 import type { Metrics } from '../metrics.ts'
 

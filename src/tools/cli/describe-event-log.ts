@@ -8,7 +8,15 @@ import { table } from './table.ts'
 const SHOWN_RANGES = 20
 
 /** The state of an event log, as a table for people. */
-export function describeEventLog({ of, chainId, bytes, ranges, receiver, readers }: EventLogStatus): string {
+export function describeEventLog({
+  of,
+  chainId,
+  bytes,
+  ranges,
+  receiver,
+  upgrade,
+  readers,
+}: EventLogStatus): string {
   const shown = ranges.slice(0, SHOWN_RANGES).map(({ from, to }) => `${from} to ${to}`)
   const blocks = [...shown, ...(shown.length < ranges.length ? ['...'] : [])].join(', ')
   const entries: [title: string, text: string][] = [
@@ -17,6 +25,7 @@ export function describeEventLog({ of, chainId, bytes, ranges, receiver, readers
     ['size', formatBytes(bytes)],
     ['whole blocks', blocks === '' ? 'none' : blocks],
     ['receiver', describeReceiver(receiver)],
+    ...(upgrade === null ? [] : [['upgrade', printable(describeUpgrade(upgrade))] as [string, string]]),
     ...readers.map((reader): [string, string] => ['reader', printable(describeReader(reader))]),
   ]
   return table(entries).join('\n')
@@ -27,6 +36,12 @@ function describeReceiver(receiver: EventLogStatus['receiver']): string {
   const { isSilent, seconds, coreConnected, failures } = receiver
   if (isSilent) return `has ended, or hangs: silent for ${describeDuration(seconds)}`
   return printable([coreConnected ? 'core connected' : 'no core connected', ...failures].join(', '))
+}
+
+function describeUpgrade({ height, waitingFor }: NonNullable<EventLogStatus['upgrade']>): string {
+  return waitingFor === null
+    ? `after block ${height}: the core is answered, and goes on once the network has upgraded`
+    : waitingFor
 }
 
 function describeReader({ name, kind, height, behindSeconds }: EventLogReader): string {

@@ -1,6 +1,7 @@
 import { NODE_DISK } from '#core/log/files/log-disk'
+import type { LogHead } from '#core/log/files/log-head'
 import { type ReaderFile, readReaders } from '#core/log/files/reader-files'
-import { isSilent } from '#core/log/files/receiver-file'
+import { describeUpgradeWait, isSilent, type ReceiverFile } from '#core/log/files/receiver-file'
 import { FolderSource } from '#core/log/read/folder/folder-source'
 import { FollowedLog } from '#core/log/read/followed-log'
 import { isLogUrl } from '#core/log/read/url/log-url'
@@ -18,6 +19,10 @@ export type EventLogStatus = {
   ranges: { from: string; to: string }[]
   /** The receiver as it last wrote its state; null if none has been there. `seconds`: how long ago. */
   receiver: { isSilent: boolean; seconds: number; coreConnected: boolean; failures: string[] } | null
+  /**
+   * The protocol upgrade that the core is in; null if there is none. `waitingFor`: for whom the core waits; null once it is answered.
+   */
+  upgrade: { height: string; waitingFor: string | null } | null
   readers: EventLogReader[]
 }
 
@@ -59,6 +64,7 @@ export function statusOfEventLog(folder: string): EventLogStatus {
       coreConnected: receiver.coreConnected,
       failures: receiver.failures,
     },
+    upgrade: upgradeIn(head, receiver),
     readers: readersOf(folder).map(({ name, height, time, isRequired }) => ({
       name,
       kind: isRequired ? 'store' : 'forwarder',
@@ -66,6 +72,18 @@ export function statusOfEventLog(folder: string): EventLogStatus {
       behindSeconds: head?.time == null || time === null ? null : Math.max(0, Number(head.time - time) / 1e9),
     })),
   }
+}
+
+/** The receiver knows for whom the core waits; the head names the upgrade, whether one runs or not. */
+function upgradeIn(head: LogHead | null, receiver: ReceiverFile | null): EventLogStatus['upgrade'] {
+  if (head === null || head.upgrade === null) return null
+  const height = `${head.upgrade.height}`
+  const state = receiver === null || isSilent(receiver) ? null : receiver.upgrade
+  if (state === null) {
+    const waitingFor = `protocol upgrade after block ${height}: the core waits for a receiver, and none runs`
+    return { height, waitingFor }
+  }
+  return { height, waitingFor: state.waitsFor === null ? null : describeUpgradeWait(state) }
 }
 
 /** Ranges of blocks, joined where they touch or overlap. */

@@ -132,3 +132,12 @@ export function isIntact(state: ReceiverFile | null): boolean {
 function bootId(): string | null {
   return NODE_DISK.readText('/proc/sys/kernel/random/boot_id')?.trim() ?? null
 }
+
+/** Says for whom the core waits. */
+export function describeUpgradeWait({ height, waitsFor }: UpgradeState): string {
+  const who =
+    waitsFor === 'receiver'
+      ? 'the receiver of forwarded events, which has not answered'
+      : `block ${height}, which is not in the event log with all its events`
+  return `protocol upgrade after block ${height}: the core waits for ${who}`
+}

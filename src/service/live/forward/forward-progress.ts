@@ -124,10 +124,22 @@ export class ForwardProgress {
     return true
   }
 
-  /** The upgrade that the core waits in, unless the receiver is ready for it. */
-  pendingUpgrade(): PendingUpgrade | null {
+  /**
+   * The upgrade that the core waits in, if it is to be announced before a block: nothing follows its last block until the core goes on.
+   * Null if there is none, or the receiver is ready for it. A receiver that has later blocks is: a core that was restarted from a
+   * snapshot before an old upgrade announces that again.
+   *
+   * @param next the block that comes next on a connection; null if none is known
+   */
+  upgradeBefore(next: bigint | null): PendingUpgrade | null {
     const pending = this.#reader.logs.flatMap(({ head }) => head?.upgrade ?? [])
-    return pending.find(({ height }) => height !== this.#file.upgrade) ?? null
+    const upgrade = pending.find(({ height }) => height !== this.#file.upgrade) ?? null
+    if (upgrade === null || next === null || next <= upgrade.height) return null
+    if (next === upgrade.height + 1n) return upgrade
+    const { logger, address } = this.#options
+    logger.info(`forwarding: ${address} is past the protocol upgrade after block ${upgrade.height}`)
+    this.note({ upgrade: upgrade.height })
+    return null
   }
 
   /** Notes that the receiver is ready for the upgrade after a block; returns false if no core waits in that. */

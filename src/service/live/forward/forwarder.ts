@@ -139,10 +139,10 @@ export class Forwarder {
         next = block.height + 1n
         continue
       }
-      const due = this.#dueUpgrade(next, announced)
-      if (due !== null) {
-        announced = due.height
-        await this.#announce(connection, due)
+      const upgrade = this.#progress.upgradeBefore(next)
+      if (upgrade !== null && upgrade.height !== announced) {
+        announced = upgrade.height
+        await this.#announce(connection, upgrade)
         continue
       }
       const missing = next === null ? null : this.#progress.passOver(next)
@@ -150,13 +150,6 @@ export class Forwarder {
       this.#report()
       await this.#reader.untilChange(ended)
     }
-  }
-
-  /** The upgrade to be announced before a block: nothing follows its last block until the core goes on. Null if there is none. */
-  #dueUpgrade(next: bigint | null, announced: bigint | null): PendingUpgrade | null {
-    const upgrade = this.#progress.pendingUpgrade()
-    const isDue = upgrade !== null && next === upgrade.height + 1n && upgrade.height !== announced
-    return isDue ? upgrade : null
   }
 
   async #announce(connection: PairConnection, { height, event }: PendingUpgrade): Promise<void> {

@@ -4,7 +4,7 @@ import { encodeDataNodeReady } from '#core/events/protocol-upgrade'
 import { NODE_DISK } from '#core/log/files/log-disk'
 import type { LogHead } from '#core/log/files/log-head'
 import { readReaders } from '#core/log/files/reader-files'
-import type { UpgradeState } from '#core/log/files/receiver-file'
+import { describeUpgradeWait, type UpgradeState } from '#core/log/files/receiver-file'
 import type { LogWriter } from '#core/log/write/log-writer'
 
 /** A wait of this length is named. */
@@ -154,13 +154,4 @@ export function hasUnansweredForwarder(folder: string, height: bigint): boolean 
     // There may be one.
     return true
   }
-}
-
-/** Says for whom the core waits. */
-export function describeUpgradeWait({ height, waitsFor }: UpgradeState): string {
-  const who =
-    waitsFor === 'receiver'
-      ? 'the receiver of forwarded events, which has not answered'
-      : `block ${height}, which is not in the event log with all its events`
-  return `protocol upgrade after block ${height}: the core waits for ${who}`
 }
