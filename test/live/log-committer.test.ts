@@ -16,7 +16,7 @@ import { LogCommitter } from '#service/live/commit/log-committer'
 import { eventsOf, frame, markedBlocks } from '../fixtures/events/event-stream.ts'
 import { eventsOfBlock, eventsOfBlocks } from '../fixtures/logs/events-of-blocks.ts'
 import { follow } from '../fixtures/logs/follow-logs.ts'
-import { MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
+import { LOG_CHAIN, MemoryLog, readLogs } from '../fixtures/logs/memory-log.ts'
 import { writeBlocks } from '../fixtures/logs/written-log.ts'
 import { capturedLog, SILENT } from '../fixtures/services/service.ts'
 import { openStore, readFrom, temporaryFolder } from '../fixtures/stores/stores.ts'
@@ -256,18 +256,44 @@ describe('The committer of a log', () => {
     assert.equal(opened, 2)
     await sleep(2_500)
     assert.equal(opened, 2)
+    // A part of a missing block does not close the gap.
+    log.seal(4, [5, 5], eventsOfBlock(5).toSpliced(1, 1), { isPart: true })
+    await reader.logs[0]!.listAgain(reader.segments.find(8n)!)
+    await sleep(1_500)
+    assert.equal(opened, 2)
     log.seal(3, [6, 6], eventsOfBlock(6))
     await reader.logs[0]!.listAgain(reader.segments.find(8n)!)
     await until(() => committer.failure?.includes('lyra gap accept 5 5') === true, 'what is missing still')
     await end()
     const another = new MemoryLog()
     another.seal(1, [5, 9], eventsOfBlocks(5, 9))
-    another.chain = 'another-chain'
+    another.nameChain('another-chain', 100)
     opened = 0
     const two = commitFrom(t, readLogs(t, log, another), through)
     await until(() => two.committer.failure?.includes('follow only logs of one chain') === true, 'a fault')
     await sleep(1_500)
     assert.deepEqual([opened, (await stored())?.height], [1, 4n])
+  })
+
+  test('that stands by has no fault of several chains any more, once the logs are of one', async (t) => {
+    const { store } = await emptyStore(t)
+    const [log, another] = [new MemoryLog(), new MemoryLog()]
+    log.seal(1, [1, 4], eventsOfBlocks(1, 4))
+    another.seal(1, [1, 4], eventsOfBlocks(1, 4))
+    another.nameChain('another-chain', 100)
+    const reader = readLogs(t, log, another)
+    const { committer } = commitFrom(t, reader, store)
+    await until(() => committer.failure?.includes('follow only logs of one chain') === true, 'the fault')
+    const other = await store.openWriter()
+    const batch = new BatchWriter(other)
+    const { given, coverage } = blocksOf(eventsOfBlocks(1, 4))
+    for (const block of given) batch.add(block)
+    await batch.commit(coverage)
+    another.nameChain(LOG_CHAIN, 101)
+    // Others look at the logs each second.
+    reader.refresh()
+    await until(() => committer.failure === null, 'the end of the fault')
+    await other.close()
   })
 
   test('ends if the store is of another chain than the required one', async (t) => {

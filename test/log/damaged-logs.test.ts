@@ -530,8 +530,9 @@ test('A damaged segment says nothing of blocks that it never had', async (t) => 
 test('Events that cannot be read are reported by block, and those in no block once of a segment', async (t) => {
   const log = new MemoryLog()
   const third = eventsOfBlock(3).map((event, at) => (at === 1 || at === 2 ? damaged(event) : event))
-  const events = [...eventsOfBlock(2), damageAt(eventsOfBlock(9), 0)[0]!, ...third, ...eventsOfBlocks(4, 5)]
-  log.seal(1, [2, 5], events)
+  const outside = damageAt(eventsOfBlock(9), 0)[0]!
+  log.seal(1, [2, 5], [...eventsOfBlock(2), outside, ...third, ...eventsOfBlocks(4, 5)])
+  log.seal(2, [6, 7], [...eventsOfBlock(6), outside, outside, ...eventsOfBlock(7)])
   const said: string[] = []
   const onWarning = (warning: string) => said.push(warning.replace(/:[^:]*bevt.*/, ''))
   const blocks = blocksFor(readLogs(t, log), () => {}, { stored: storedTo(1), allowGap: true, onWarning })
@@ -539,6 +540,7 @@ test('Events that cannot be read are reported by block, and those in no block on
   assert.deepEqual(said, [
     'live ingestion: an event cannot be read that is in no block, or begins one',
     'live ingestion: block 3 cannot be read',
+    'live ingestion: an event cannot be read that is in no block, or begins one',
   ])
 })
 
@@ -571,6 +573,33 @@ test('How far a segment was read is known until it is left', async (t) => {
   assert.equal(readTo(), null)
   while (await blocks.readPiece());
   assert.equal(readTo(), reader.segments.find(2n)!.bytes)
+})
+
+test('After an accepted gap, a segment that could not be read is read on once it can be', async (t) => {
+  const [without, having] = [new MemoryLog(), new MemoryLog()]
+  without.seal(1, [1, 4], eventsOfBlocks(1, 4))
+  without.seal(2, [8, 12], eventsOfBlocks(8, 12))
+  having.seal(1, [5, 20], eventsOfBlocks(5, 20))
+  having.fault = 'EIO'
+  const given: GivenBlock[] = []
+  const accepted = [{ from: 5n, to: 7n }]
+  const blocks = blocksFor(readLogs(t, having, without), (block) => given.push(block), { accepted })
+  while (await blocks.readPiece());
+  assert.deepEqual(heightsOf({ given }), [1, 2, 3, 4, 8, 9, 10, 11, 12])
+  having.fault = null
+  while (await blocks.readPiece());
+  assert.deepEqual(heightsOf({ given }).slice(9), [5, 6, 7, 13, 14, 15, 16, 17, 18, 19, 20])
+})
+
+test('What a segment does not have is noted from the needed block on, also if it has a later one', async (t) => {
+  const [one, other] = [new MemoryLog(), new MemoryLog()]
+  // By its name it has 4, too; 6 is damaged.
+  one.seal(1, [4, 8], [...damageAt(eventsOfBlock(6), 1), ...eventsOfBlocks(7, 8)])
+  other.seal(1, [6, 6], eventsOfBlock(6))
+  const reader = readLogs(t, one, other)
+  const { given, gaps } = await storeAll(reader, { stored: storedTo(3) })
+  assert.deepEqual([heightsOf({ given }), gaps], [[6, 7, 8], [{ from: 4n, to: 5n }]])
+  assert.equal(reader.segments.find(4n), null)
 })
 
 describe('A block that a log may still get', () => {

@@ -20,17 +20,21 @@ export class SeveralChainsError extends PlainError {
 }
 
 /**
- * Refuses several logs that are not of one chain: their blocks would be taken for the same. A log that has no whole block yet has
- * no chain.
- *
- * @throws {SeveralChainsError}
+ * Finds logs that are not of one chain: their blocks would be taken for the same; null if all are. A log that has no whole block yet
+ * has no chain.
  */
-export function refuseSeveralChains(logs: readonly FollowedLog[]): void {
+export function findSeveralChains(logs: readonly FollowedLog[]): SeveralChainsError | null {
   const withChain = logs.flatMap((log, index): LogOfChain[] => {
     const chainId = log.head?.chainId ?? null
     return chainId === null ? [] : [{ log, number: index + 1, chain: JSON.stringify(chainId) }]
   })
   const [first] = withChain
   const other = withChain.find(({ chain }) => chain !== first!.chain)
-  if (other !== undefined) throw new SeveralChainsError(first!, other)
+  return other === undefined ? null : new SeveralChainsError(first!, other)
+}
+
+/** @throws {SeveralChainsError} for what {@link findSeveralChains} finds. */
+export function refuseSeveralChains(logs: readonly FollowedLog[]): void {
+  const error = findSeveralChains(logs)
+  if (error !== null) throw error
 }

@@ -7,8 +7,8 @@ import type { LogReader } from '#core/log/read/log-reader'
 import { LogUnreachableError } from '#core/log/read/log-source'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
-import { SeveralChainsError } from '../one-chain.ts'
-import { hasPassed, type StoreProgress } from './store-progress.ts'
+import { findSeveralChains, SeveralChainsError } from '../one-chain.ts'
+import { hasPassedGap, type StoreProgress } from './store-progress.ts'
 
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */
@@ -27,7 +27,7 @@ export class CommitFailure {
   readonly #options: CommitFailureOptions
   readonly #report: ReportedFault
   #message: string | null = null
-  /** The error that is the failure; null if it is only a message, or there is none. */
+  /** The error that is the failure; null without one. */
   #error: Error | null = null
   /** The store's last block when the failure began; null if it had none. */
   #heightBefore: bigint | null = null
@@ -50,25 +50,24 @@ export class CommitFailure {
       // A reader's fault, of which the cause is known.
       const { cause } = thrown as Error
       const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
-      const isExpected = error instanceof StoreError || error instanceof EventStreamError || isOfLogs(error)
-      if (!this.#options.signal.aborted && isExpected && !(error instanceof StoreRefusedError)) {
-        const logged = error instanceof SeveralChainsError ? error.withFolders : undefined
-        this.set(`${error.message}${this.#remedyOf(error)}`, { error, logged })
-      }
+      const isExpected = error instanceof StoreError || error instanceof EventStreamError || isLogFault(error)
+      if (isExpected && !(error instanceof StoreRefusedError)) this.set(error)
       throw error
     }
   }
 
-  /** @param logged what operators are told instead of the message */
-  set(
-    message: string,
-    { error = null, logged = message }: { error?: Error | null; logged?: string | undefined } = {},
-  ): void {
+  /** An error has become the failure. */
+  set(error: Error): void {
+    const { reader, progress, signal, onChange } = this.#options
+    if (signal.aborted) return
+    const remedy = remedyOf(error, reader)
+    const message = `${error.message}${remedy}`
+    const logged = error instanceof SeveralChainsError ? error.withFolders : message
     this.#report.report(`live ingestion: ${logged}`)
-    if (message !== this.#message) this.#heightBefore = this.#options.progress.height
+    if (message !== this.#message) this.#heightBefore = progress.height
     this.#message = message
     this.#error = error
-    this.#options.onChange()
+    onChange()
   }
 
   /** Nothing keeps it from committing any more. */
@@ -81,27 +80,43 @@ export class CommitFailure {
   }
 
   /**
-   * The store can be read, and another process may have written to it: a fault of the store is over, and so is a gap, or a fault of
-   * a log, that the other one has passed. Otherwise they would last until this one commits, perhaps for days.
+   * The store can be read, and another process may have written to it. A fault of the store is over, and so is a gap, or a fault of a
+   * log, that the other one has passed, and that of logs of several chains, once they are of one. Otherwise they would last until this
+   * one commits, perhaps for days.
    */
   otherHasWritten({ height }: Coverage): void {
-    if (this.#error instanceof StoreError || hasPassed(this.#error, height, this.#heightBefore)) this.clear()
-  }
-
-  /** What an operator can do about events that cannot be ingested, added to the error's message. */
-  #remedyOf(error: Error): string {
-    if (error instanceof GapError) {
-      const reason = this.#options.reader.segments.reasonFor(error.from)
-      const because = reason === null ? '' : `. Events of block ${error.from} cannot be read: ${reason}`
-      return `${because}. To do without them: lyra gap accept ${error.from} ${error.to}`
-    }
-    if (error instanceof ChainError)
-      return '. The event log has events of that chain: give each chain its own --event-log, or --follow a log of this one'
-    return ''
+    const error = this.#error
+    const isOneChain =
+      error instanceof SeveralChainsError && findSeveralChains(this.#options.reader.logs) === null
+    if (error instanceof StoreError || isOneChain || hasPassed(error, height, this.#heightBefore))
+      this.clear()
   }
 }
 
+/** What an operator can do about events that cannot be ingested, added to the error's message. */
+function remedyOf(error: Error, { segments }: LogReader): string {
+  if (error instanceof GapError) {
+    const reason = segments.reasonFor(error.from)
+    const because = reason === null ? '' : `. Events of block ${error.from} cannot be read: ${reason}`
+    return `${because}. To do without them: lyra gap accept ${error.from} ${error.to}`
+  }
+  if (error instanceof ChainError)
+    return '. The event log has events of that chain: give each chain its own --event-log, or --follow a log of this one'
+  return ''
+}
+
 /** Whether an error is a fault of the logs, which says nothing of their events: it is tried again. */
-export function isOfLogs(error: unknown): error is LogUnreachableError | SeveralChainsError {
+export function isLogFault(error: unknown): error is LogUnreachableError | SeveralChainsError {
   return error instanceof LogUnreachableError || error instanceof SeveralChainsError
+}
+
+/**
+ * Whether a store has got past the block at which a gap, or a log that cannot be read, stopped a process; false for any other error.
+ *
+ * @param height its last block
+ * @param before its last block when the process stopped, which may be a part of the first one that is missing; null if it had none
+ */
+function hasPassed(error: Error | null, height: bigint, before: bigint | null): boolean {
+  if (error instanceof GapError) return hasPassedGap(error, height, before)
+  return error instanceof LogUnreachableError && (before === null || height > before)
 }

@@ -1,4 +1,4 @@
-// The way from the bytes of event logs to blocks for the store.
+// The way from the bytes of event logs to blocks for the store: what it means that a segment is damaged, ends early or cannot be read.
 import type { Logger } from 'pino'
 import { type Block, ChainError, GapError, StrictError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
@@ -52,7 +52,7 @@ type LogBlocksListener = {
  * | a later block begins than the needed one, or the segment ends before it | those between | is left if they are elsewhere |
  * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere; otherwise they may be missing, or it is a gap |
  *
- * For bytes that cannot be read at the moment see `#leaveUnread`. Whenever a segment is left, it is not chosen again for the needed
+ * For bytes that cannot be read at the moment see `#onReadError`. Whenever a segment is left, it is not chosen again for the needed
  * block, or others go first for a minute: so this ends. A block below the needed one, in a gap of the store, is taken if it is whole,
  * and otherwise passed over: no segment is left, and no gap is thrown for it.
  */
@@ -97,7 +97,7 @@ export class LogBlocks {
    * Reads the next piece, and hands on the blocks that end in it; false if there is nothing to read yet, or because of a
    * {@link fault}.
    *
-   * @throws {GapError} if something is missing, unless that is accepted.
+   * @throws {GapError} if blocks are missing, or incomplete, that must not be (`allowGap`, `accepted`).
    * @throws {ChainError} for an event of another chain.
    * @throws {StrictError} for an invalid event, if `strict`.
    * @throws {LogUnreachableError} if the segment that was being read is gone, and none that can be read has the block.
@@ -111,7 +111,7 @@ export class LogBlocks {
     try {
       reading = await this.#cursor.read(needed)
     } catch (error) {
-      return this.#leaveUnread(needed, error)
+      return this.#onReadError(needed, error)
     }
     if (reading === null) return false
     this.#handOn(reading)
@@ -119,7 +119,7 @@ export class LogBlocks {
   }
 
   /**
-   * Hands on what was read, and leaves the segment if that is enough of it.
+   * Hands on what was read. Leaves the segment at damage, or if what it does not have is elsewhere.
    *
    * @throws {GapError} if blocks are missing that are not elsewhere, and must not be.
    */
@@ -135,14 +135,18 @@ export class LogBlocks {
   }
 
   /**
-   * The next bytes of a segment cannot be read. It is left if they are damaged. If they cannot be read at the moment, others go first
-   * for a while, and it is left if another one that can be read comes next, or what follows the needed block, if an operator does
-   * without that. Otherwise the {@link fault} is waited for. Returns whether it was left.
+   * The next bytes of a segment cannot be read. Returns whether it was left:
+   *
+   * - if they are damaged;
+   * - if they cannot be read at the moment, and another segment with the needed block can be: for a minute, others go first;
+   * - if an operator does without the needed block, and what follows can be read (`#doWithout`).
+   *
+   * Otherwise the {@link fault} is set, and the same bytes are read again by the next call.
    *
    * @throws the error, if it is neither damage nor a fault of reading, or there is no segment.
    * @throws {LogUnreachableError} if the segment is gone.
    */
-  #leaveUnread(needed: bigint, error: unknown): boolean {
+  #onReadError(needed: bigint, error: unknown): boolean {
     const segment = this.#cursor.reading?.segment
     if (segment === undefined) throw error
     if (isUnreadable(error)) {
@@ -196,9 +200,9 @@ export class LogBlocks {
    */
   #takeEvent(bytes: Buffer, start: number, end: number, position: RecordPosition): void {
     const reading = this.#cursor.reading!
+    let begun: bigint | null = null
     try {
-      const begun = this.#blocks.accept(bytes, start, end, position)
-      if (begun !== null) this.#giveUpBefore(begun, reading)
+      begun = this.#blocks.accept(bytes, start, end, position)
     } catch (error) {
       if (isUnreadable(error) || this.#isOfOtherChain(reading.segment, error))
         this.#giveUpOpen(reading, error)
@@ -208,6 +212,7 @@ export class LogBlocks {
         this.#takeEvent(bytes, start, end, position)
       } else throw error
     }
+    if (begun !== null) this.#giveUpBefore(begun, reading)
   }
 
   /** A log is of one chain: if that is the required one, an event of another chain is damaged. */
@@ -290,19 +295,20 @@ export class LogBlocks {
   }
 
   /**
-   * Gives up blocks of the segment that is read, with the needed one if that should have come before.
+   * Notes that the segment that is read does not have some blocks, nor any from the needed one up to them, which should have come before.
    *
    * @throws {LeaveSegment} if they are elsewhere, and not below the needed one.
    */
   #giveUp(
-    { from, to }: HeightRange,
+    missing: HeightRange,
     { segment }: SegmentReading,
     reason = `${segment.name} does not have it with all its events`,
   ): void {
     const { segments, gaps } = this.#reader
-    const needed = this.#blocks.needed ?? from
-    segments.noteUnreadable(segment, { from: needed < from ? needed : from, to, reason })
-    if (!this.#isBelowNeeded({ to }) && gaps.areElsewhere({ from, to }, segment)) throw new LeaveSegment()
+    const { needed } = this.#blocks
+    const from = needed !== null && needed < missing.from ? needed : missing.from
+    segments.noteUnreadable(segment, { from, to: missing.to, reason })
+    if (!this.#isBelowNeeded(missing) && gaps.areElsewhere(missing, segment)) throw new LeaveSegment()
   }
 
   /** Whether blocks may be missing, of which not all events are in the segment that is read. */

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { GapError } from '#core/blocks/block'
+import { withOpen } from '#core/concurrency/with-open'
 import type { Coverage } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
@@ -13,7 +14,7 @@ import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
 import { refuseSeveralChains } from '../one-chain.ts'
-import { CommitFailure, isOfLogs } from './commit-failure.ts'
+import { CommitFailure, isLogFault } from './commit-failure.ts'
 import { LogBlocks } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
 import { neededBlock } from './needed-blocks.ts'
@@ -23,8 +24,8 @@ import { StoreProgress } from './store-progress.ts'
 const COMMIT_RETRY_MS = 1_000
 
 /**
- * The writer's lock is let go once nothing could be committed, and no core was connected or no log could be read, for so long,
- * milliseconds.
+ * The writer's lock is released after so long without a block, milliseconds. Not as long as a core is connected and the logs can be
+ * read: the next block may come at any moment.
  */
 const IDLE_MS = 5_000
 
@@ -44,7 +45,7 @@ export type LeftOutListener = (reason: LeftOutReason, position: RecordPosition) 
 type CommitterListener = {
   /** Whether a core is connected to a receiver of a log. */
   isCoreConnected(): boolean
-  /** The store has blocks: when it was opened, and with each commit, by whichever process. */
+  /** What the store has, each time that it is looked at: after each commit, and each second while another process may write. */
   onCoverage(coverage: Coverage): void
   onCommit(coverage: Coverage): void
   onLeftOut: LeftOutListener
@@ -61,7 +62,7 @@ type CommitterListener = {
  * | makes the store ready, once | that has succeeded |
  * | waits for a block, without the writer's lock | a log has the next one, or a later one and none may still get it |
  * | waits for the writer's lock | it is the writer |
- * | commits | for 5 s nothing was left to do, and no core was connected, or the logs could not be read; then it waits for a block again |
+ * | commits | no block has come for `IDLE_MS`; then it waits for a block again |
  * | after a gap: waits, without the lock | a missing block is there, also in the store, or an operator has accepted all of them |
  * | after another fault of the events: waits, and follows what other processes write to the store | the end of the process |
  * | after a fault of the store or a log: waits a second, without the lock | then it tries again |
@@ -151,36 +152,40 @@ export class LogCommitter {
   /** Waits before the next attempt, as the table of this class says; throws any other error. */
   async #waitAfter(error: unknown): Promise<void> {
     const { signal } = this.#options
-    if (error instanceof GapError) await this.#untilClosed(error)
+    if (error instanceof GapError) await this.#untilOver(error)
     // Waiting cannot repair the events; another process may have others of the store.
     else if (error instanceof EventStreamError) await this.#followOther(signal)
-    else if (error instanceof StoreError || isOfLogs(error))
+    else if (error instanceof StoreError || isLogFault(error))
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
     else throw error
   }
 
   // The store
 
-  /** Makes the store, or brings it up to date, unless another process is its writer, which has done so. */
+  /** Makes the store ready, and notes what it has. */
   async #prepareStore(): Promise<void> {
+    const stored = (await this.#coverageAsWriter()) ?? (await readStore(this.#options.store, readCoverage))
+    this.#progress.noteChecked(stored)
+  }
+
+  /**
+   * Makes the store, or brings it up to date, as its writer, and returns what it has: null if it is empty, or another process is its
+   * writer.
+   */
+  async #coverageAsWriter(): Promise<Coverage | null> {
     const { store, logger, signal } = this.#options
-    let writer: Writer | null = null
-    let stored: Coverage | null
-    // It does not wait for the lock: it has it, or another process does.
+    // It does not wait for the lock.
+    const opening = store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
     this.#isWriter = true
     try {
-      writer = await store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
-      stored = await writer.coverage()
+      return await withOpen(opening, (writer) => writer.coverage())
     } catch (error) {
       if (!(error instanceof StoreLockedError)) throw error
       logger.warn(`${error.message}; standing by`)
-      this.#isWriter = false
-      stored = await readStore(store, readCoverage)
+      return null
     } finally {
-      await writer?.close()
       this.#isWriter = false
     }
-    this.#progress.noteChecked(stored)
   }
 
   /** Waits until a log has a block for the store, or the signal is aborted. Other processes may write to it meanwhile. */
@@ -207,7 +212,7 @@ export class LogCommitter {
     } finally {
       // After another failure, the cause is the same.
       await writer.close().catch((error: Error) => {
-        if (this.#failure.message === null) this.#failure.set(error.message, { error })
+        if (this.#failure.message === null) this.#failure.set(error)
       })
       this.#isWriter = false
     }
@@ -267,7 +272,7 @@ export class LogCommitter {
         if (!isMore || batches.isDue()) {
           await batches.commit(blocks.coverage)
           if (fault === null) this.#failure.clear()
-          else this.#failure.set(fault.message, { error: fault })
+          else this.#failure.set(fault)
         }
         if (isMore || (fault === null && this.#mayGetMore)) idleSince = performance.now()
         if (isMore) continue
@@ -280,7 +285,7 @@ export class LogCommitter {
       await batches.commit(blocks.coverage)
     } catch (error) {
       // The whole blocks before it are good.
-      if (error instanceof EventStreamError || isOfLogs(error)) await batches.commit(blocks.coverage)
+      if (error instanceof EventStreamError || isLogFault(error)) await batches.commit(blocks.coverage)
       throw error
     }
   }
@@ -291,10 +296,10 @@ export class LogCommitter {
   }
 
   /**
-   * Waits until a gap is closed: by an operator who has ingested a part of the missing blocks, or accepted all of them, or by a core
-   * that has sent a part of them again; or until the signal is aborted.
+   * Waits until a gap is over: an operator has ingested one of the missing blocks, or accepted all of them, or a core has sent one
+   * again; or until the signal is aborted.
    */
-  async #untilClosed(gap: GapError): Promise<void> {
+  async #untilOver(gap: GapError): Promise<void> {
     const { signal } = this.#options
     const { segments } = this.#reader
     const isMissing = () => {
@@ -306,7 +311,7 @@ export class LogCommitter {
       await this.#reader.untilChange(signal)
       if (performance.now() - lookedAt < COMMIT_RETRY_MS) continue
       lookedAt = performance.now()
-      if (await this.#progress.isAnswered(gap)) {
+      if (await this.#progress.isPassedOrAccepted(gap)) {
         segments.tryAgain()
         return
       }

@@ -1,4 +1,4 @@
-// Why the next block is not there yet: because of damage, or a log that may still get it. Operators are told once that lasts.
+// Why the next block is not there yet. Damage is named at once; a log that may still get the block, once that has lasted.
 import type { LogReader } from '#core/log/read/log-reader'
 
 /** Once a block has been waited for so long, the log that may still get it is named, milliseconds. */
@@ -23,34 +23,31 @@ export class LogWait {
   /**
    * Looks at the logs. A wait for a block lasts from the first look on that finds it missing.
    *
-   * @param next the block after the store's last one; null if it has none
+   * @param next the block that the store needs; null if that is not known
    */
   look(next: bigint | null): void {
-    this.#reason = this.#damageAt(next)
-    const awaited = next === null || this.#reason !== null ? null : this.#awaited(next)
-    if (next === null || awaited === null) this.#waiting = null
+    const { segments, gaps } = this.#reader
+    const later = next === null || segments.find(next) !== null ? null : gaps.laterIn(next)
+    if (next === null || later === null) {
+      this.#waiting = null
+      this.#reason = next === null ? null : this.#damageAt(next)
+      return
+    }
+    const [log] = gaps.waitsFor(next)
+    if (log === undefined) this.#waiting = null
     else if (this.#waiting?.next !== next) this.#waiting = { next, since: performance.now() }
-    if (this.#waiting !== null && performance.now() - this.#waiting.since >= LONG_WAIT_MS)
-      this.#reason = awaited
+    const isLong = this.#waiting !== null && performance.now() - this.#waiting.since >= LONG_WAIT_MS
+    this.#reason = isLong
+      ? `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
+      : null
   }
 
-  /** Damage in the newest segment, which should have the block: it is no gap before a later segment is there. */
-  #damageAt(next: bigint | null): string | null {
-    const { segments, gaps } = this.#reader
-    if (next === null || segments.find(next) !== null || gaps.laterIn(next) !== null) return null
-    const damage = segments.reasonFor(next)
+  /** Why a block cannot be read that the newest segment should have: without a later block, that is no gap yet. */
+  #damageAt(next: bigint): string | null {
+    const { segments } = this.#reader
+    const damage = segments.find(next) === null ? segments.reasonFor(next) : null
     return damage === null
       ? null
       : `block ${next} cannot be read: ${damage}; another segment may still get it`
-  }
-
-  /** Which log may still get a block, although another log has a later one; null if none. */
-  #awaited(next: bigint): string | null {
-    const { segments, gaps } = this.#reader
-    if (segments.find(next) !== null) return null
-    const [log] = gaps.waitsFor(next)
-    const later = log === undefined ? null : gaps.laterIn(next)
-    if (later === null) return null
-    return `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
   }
 }

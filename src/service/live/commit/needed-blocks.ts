@@ -11,7 +11,7 @@ type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first' | 'chainI
   stored: Coverage | null
 }
 
-/** The last block of a store, and whether it lacks events there. */
+/** The last block of a store, and whether it is there without all its events. */
 export type LastBlock = { height: bigint; isIncomplete: boolean }
 
 /**

@@ -28,7 +28,7 @@ export class StoreNotes {
     this.#reader = reader
   }
 
-  /** The store has no blocks yet, as far as is known: logs that do not know it are told so. */
+  /** Registers the store, without a block, in the logs that do not know it; what was noted earlier stays. */
   begin(): void {
     this.#tell(this.#logs)
   }

@@ -1,9 +1,8 @@
 // How far the store of a committer is, whichever process writes to it.
-import { GapError } from '#core/blocks/block'
+import type { GapError } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
 import { holdAll } from '#core/domain/height-ranges'
 import type { FollowedLog } from '#core/log/read/followed-log'
-import { LogUnreachableError } from '#core/log/read/log-source'
 import { otherChain, StoreError, StoreUnavailableError } from '#core/store/errors'
 import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queries/coverage'
 import type { Query } from '#core/store/queries-protocol'
@@ -82,15 +81,15 @@ export class StoreProgress {
   }
 
   /** Whether the store has passed a gap since it was last seen, or an operator has accepted all of it; false if it cannot be read. */
-  async isAnswered(gap: GapError): Promise<boolean> {
+  async isPassedOrAccepted(gap: GapError): Promise<boolean> {
     const seen = this.height
-    function* readAnswer(): Query<boolean> {
+    function* readWhether(): Query<boolean> {
       const head = yield* readStoreHead()
-      if (head !== null && hasPassed(gap, BigInt(head.height), seen)) return true
+      if (head !== null && hasPassedGap(gap, BigInt(head.height), seen)) return true
       return holdAll(yield* readAcceptedGaps(), gap)
     }
     try {
-      return await readStore(this.#options.store, readAnswer)
+      return await readStore(this.#options.store, readWhether)
     } catch (error) {
       return unlessStoreFault(error, false)
     }
@@ -104,13 +103,11 @@ function unlessStoreFault<T>(error: unknown, instead: T): T {
 }
 
 /**
- * Whether a store has got past the block at which a fault of the logs stopped a process: a gap, or a log that cannot be read. No
- * other error is passed.
+ * Whether a store has got past the first block of a gap.
  *
  * @param height its last block
- * @param before its last block when the fault was found, which may be a part of the first one that is missing; null if it had none
+ * @param before its last block when the gap was found, which may be a part of the first one that is missing; null if it had none
  */
-export function hasPassed(fault: Error | null, height: bigint, before: bigint | null): boolean {
-  if (before !== null && height <= before) return false
-  return fault instanceof GapError ? height >= fault.from : fault instanceof LogUnreachableError
+export function hasPassedGap({ from }: GapError, height: bigint, before: bigint | null): boolean {
+  return height >= from && (before === null || height > before)
 }
