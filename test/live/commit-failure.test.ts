@@ -59,7 +59,7 @@ test('A fault that is met again is passed by what the store has gained since it 
   await fail(fault)
   progress.height = 8n
   await fail(fault)
-  failure.otherHasWritten({ height: 8n } as Coverage)
+  failure.noteStored({ height: 8n } as Coverage)
   assert.equal(failure.message, null)
 })
 
@@ -74,7 +74,7 @@ test('A fault of blocks ends for a standby once the writer has passed them, one 
     const { failure, fail } = failureOf(t)
     await fail(error)
     for (const height of [7n, 7n, 8n]) {
-      failure.otherHasWritten(at(height))
+      failure.noteStored(at(height))
       assert.equal(failure.message === null, height >= passed, `${error} ${height}`)
     }
   }

@@ -8,13 +8,12 @@ import { LogUnreachableError } from '#core/log/read/log-source'
 import { EventStreamError } from '#core/records/record-position'
 import { StoreError, StoreRefusedError, StoreUnavailableError } from '#core/store/errors'
 import { findSeveralChains, SeveralChainsError } from '../one-chain.ts'
-import { hasPassedGap, type StoreProgress } from './store-progress.ts'
 
 type CommitFailureOptions = {
   /** Knows which blocks cannot be read, and why. */
   reader: LogReader
-  /** Knows how far the store is. */
-  progress: Pick<StoreProgress, 'height'>
+  /** Its `height` is the store's last block; null while it has none. */
+  progress: { readonly height: bigint | null }
   logger: Logger
   /** Aborted at the end: nothing fails any more. */
   signal: AbortSignal
@@ -42,7 +41,7 @@ export class CommitFailure {
     return this.#message
   }
 
-  /** Does work. A fault of it becomes the failure, and is thrown; of a store that cannot be read, its cause. */
+  /** Does work. An expected error becomes the failure, and is thrown on; instead of one of a reader, its cause is. */
   async reporting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -80,11 +79,13 @@ export class CommitFailure {
   }
 
   /**
-   * The store can be read, and another process may have written to it. A fault of the store is over, and so is a gap, or a fault of a
-   * log, that the other one has passed, and that of logs of several chains, once they are of one. Otherwise they would last until this
-   * one commits, perhaps for days.
+   * The store was looked at, and can be read. Ends a failure that would otherwise last until this process commits, perhaps for days:
+   *
+   * - a fault of the store;
+   * - a gap, or a log that cannot be read, that another process has got past;
+   * - logs of several chains, once they are of one.
    */
-  otherHasWritten({ height }: Coverage): void {
+  noteStored({ height }: Coverage): void {
     const error = this.#error
     const isOneChain =
       error instanceof SeveralChainsError && findSeveralChains(this.#options.reader.logs) === null
@@ -114,9 +115,10 @@ export function isLogFault(error: unknown): error is LogUnreachableError | Sever
  * Whether a store has got past the block at which a gap, or a log that cannot be read, stopped a process; false for any other error.
  *
  * @param height its last block
- * @param before its last block when the process stopped, which may be a part of the first one that is missing; null if it had none
+ * @param before its last block when the process stopped; null if it had none. It may be the gap's first block, if the store has only a
+ *   part of that
  */
-function hasPassed(error: Error | null, height: bigint, before: bigint | null): boolean {
-  if (error instanceof GapError) return hasPassedGap(error, height, before)
-  return error instanceof LogUnreachableError && (before === null || height > before)
+export function hasPassed(error: Error | null, height: bigint, before: bigint | null): boolean {
+  if (before !== null && height <= before) return false
+  return error instanceof GapError ? height >= error.from : error instanceof LogUnreachableError
 }

@@ -37,24 +37,33 @@ type LogBlocksListener = {
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
 }
 
+/** What becomes of blocks that are missing, or incomplete, in the segment that is read. */
+type Decision = 'pass over' | 'leave' | 'record' | 'gap'
+
 /**
  * The blocks of event logs that a store does not have, in their order. This reads segments, and decides when one is left for
  * another one; `NeededBlocks` assembles the blocks, and says which comes next.
  *
  * Damage is no end: a block of which an event cannot be read is taken from another segment, or is missing. What a segment turns
- * out not to have is given up there: it is noted in `SegmentChoice`, so that the segment is not chosen for that again. Blocks are
- * elsewhere if another segment has one of them, or a log may still get the first (`LogGaps.areElsewhere`).
+ * out not to have is given up there: it is noted in `SegmentChoice`, so that the segment is not chosen for that again.
  *
- * | found in a segment | given up there | the segment |
+ * | found in a segment | given up there | then |
  * |---|---|---|
- * | damaged frames, or it cannot be inflated | the needed block, and all after it | is left |
- * | an event within a block that cannot be decoded, or is of another chain than the log | the block | is left if that is elsewhere |
- * | a later block begins than the needed one, or the segment ends before it | those between | is left if they are elsewhere |
- * | blocks are missing, or incomplete | these blocks | is left if they are elsewhere; otherwise they may be missing, or it is a gap |
+ * | damaged frames, or it cannot be inflated | the needed block, and all after it | the segment is left |
+ * | bytes that cannot be read at the moment | nothing, or accepted blocks | see `#onReadError` |
+ * | within a block, an event that cannot be decoded, or is of another chain than the log | the block | it is decided |
+ * | blocks are missing or incomplete, also because the segment ends before the needed one | these blocks | it is decided |
  *
- * For bytes that cannot be read at the moment see `#onReadError`. Whenever a segment is left, it is not chosen again for the needed
- * block, or others go first for a minute: so this ends. A block below the needed one, in a gap of the store, is taken if it is whole,
- * and otherwise passed over: no segment is left, and no gap is thrown for it.
+ * | decision | if the blocks | what happens |
+ * |---|---|---|
+ * | pass over | are below the needed one: in a gap of the store, of which a block is taken only if it is whole | reading goes on |
+ * | leave | may come from another segment | the segment is left |
+ * | record | may be missing (`allowGap`, `accepted`) | reading goes on, and the assembler records them as missing, or incomplete |
+ * | gap | are none of these | the GapError |
+ *
+ * The assembler asks by `mayMiss`, which is true only for *record*. Otherwise it throws a GapError, and `#giveUpGap` decides again.
+ * Whenever a segment is left, it is not chosen again for the needed block, or others go first for a minute: so this ends. Random logs
+ * are played against these rules in test/log/damaged-logs.test.ts and changing-logs.test.ts.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -62,7 +71,7 @@ export class LogBlocks {
   readonly #cursor: LogCursor
   readonly #blocks: NeededBlocks
   #fault: LogUnreachableError | null = null
-  /** Whether it was reported that events of the segment cannot be read which are in no block. */
+  /** Whether events outside of blocks that cannot be read were reported for this segment. */
   #hasReportedOutside = false
 
   constructor(reader: LogReader, options: LogBlocksOptions, listener: LogBlocksListener) {
@@ -73,7 +82,7 @@ export class LogBlocks {
       beginSegment: (segment) => this.#beginSegment(segment),
     })
     const { stored, strict } = options
-    const mayMiss = (missing: HeightRange) => this.#mayMiss(missing)
+    const mayMiss = (missing: HeightRange) => this.#decide(missing) === 'record'
     this.#blocks = new NeededBlocks({ segments: reader.segments, stored, strict, mayMiss, ...listener })
   }
 
@@ -139,7 +148,7 @@ export class LogBlocks {
    *
    * - if they are damaged;
    * - if they cannot be read at the moment, and another segment with the needed block can be: for a minute, others go first;
-   * - if an operator does without the needed block, and what follows can be read (`#doWithout`).
+   * - if an operator does without the needed block, and what follows can be read (`#giveUpAccepted`).
    *
    * Otherwise the {@link fault} is set, and the same bytes are read again by the next call.
    *
@@ -156,8 +165,11 @@ export class LogBlocks {
     }
     const fault = faultOf(error)
     if (fault === null) throw error
+    // From now on, another one with the block is chosen, if there is one.
     this.#reader.segments.noteRefused(segment)
-    if (this.#isNextAvailable(needed) || this.#doWithout(segment, needed, fault.message)) {
+    let isLeft = this.#isNextAvailable(needed)
+    isLeft ||= this.#giveUpAccepted(segment, needed, fault.message)
+    if (isLeft) {
       this.#cursor.leave()
       return true
     }
@@ -178,7 +190,7 @@ export class LogBlocks {
    * Gives up the needed block, and those after it, of a segment that cannot be read at the moment, if an operator has accepted that
    * they are missing, and what follows them can be read. Returns whether that is so.
    */
-  #doWithout(segment: LogSegment, needed: bigint, reason: string): boolean {
+  #giveUpAccepted(segment: LogSegment, needed: bigint, reason: string): boolean {
     const accepted = rangeWith(this.#options.accepted, needed)
     if (accepted === null || !this.#isNextAvailable(accepted.to + 1n)) return false
     this.#reader.segments.noteUnreadable(segment, { from: needed, to: accepted.to, reason })
@@ -208,7 +220,7 @@ export class LogBlocks {
         this.#giveUpOpen(reading, error)
       else if (error instanceof GapError) {
         this.#giveUpGap(reading, error)
-        // The event may begin another block, and have shown what block 1 does not have.
+        // It may have ended block 1, which was dropped, and begin block 2: it is taken once more, now without an open block.
         this.#takeEvent(bytes, start, end, position)
       } else throw error
     }
@@ -252,18 +264,17 @@ export class LogBlocks {
   }
 
   /**
-   * There is a gap. A block in a gap of the store is passed over.
+   * The assembler has found a gap.
    *
-   * @throws {GapError} any other gap that is not elsewhere.
-   * @throws {LeaveSegment} if it is.
+   * @throws {LeaveSegment | GapError} unless it is passed over.
    */
   #giveUpGap(reading: SegmentReading, gap: GapError): void {
     this.#blocks.drop()
     this.#giveUp(gap, reading)
-    if (!this.#isBelowNeeded(gap)) throw gap
+    if (this.#decide(gap) !== 'pass over') throw gap
   }
 
-  /** An event cannot be read: the block that is open is dropped. */
+  /** An event cannot be read: the block that is open is dropped. If the segment is not left, the next block shows that it is missing. */
   #giveUpOpen(reading: SegmentReading, { message }: Error): void {
     if (!this.#blocks.isOpen) {
       this.#reportOutside(message)
@@ -295,33 +306,28 @@ export class LogBlocks {
   }
 
   /**
-   * Notes that the segment that is read does not have some blocks, nor any from the needed one up to them, which should have come before.
+   * Notes that the segment has none of these blocks, and none between the needed one and them: they would have come first.
    *
-   * @throws {LeaveSegment} if they are elsewhere, and not below the needed one.
+   * @throws {LeaveSegment} if that is decided.
    */
   #giveUp(
     missing: HeightRange,
     { segment }: SegmentReading,
     reason = `${segment.name} does not have it with all its events`,
   ): void {
-    const { segments, gaps } = this.#reader
     const { needed } = this.#blocks
     const from = needed !== null && needed < missing.from ? needed : missing.from
-    segments.noteUnreadable(segment, { from, to: missing.to, reason })
-    if (!this.#isBelowNeeded(missing) && gaps.areElsewhere(missing, segment)) throw new LeaveSegment()
+    this.#reader.segments.noteUnreadable(segment, { from, to: missing.to, reason })
+    if (this.#decide(missing) === 'leave') throw new LeaveSegment()
   }
 
-  /** Whether blocks may be missing, of which not all events are in the segment that is read. */
-  #mayMiss(missing: HeightRange): boolean {
-    const { allowGap, accepted } = this.#options
-    const isAllowed = allowGap || holdAll(accepted, missing)
-    if (!isAllowed || this.#isBelowNeeded(missing)) return false
-    return !this.#reader.gaps.areElsewhere(missing, this.#cursor.reading!.segment)
-  }
-
-  #isBelowNeeded({ to }: Pick<HeightRange, 'to'>): boolean {
+  #decide(missing: HeightRange): Decision {
     const { needed } = this.#blocks
-    return needed !== null && to < needed
+    if (needed !== null && missing.to < needed) return 'pass over'
+    const { segment } = this.#cursor.reading!
+    if (this.#reader.gaps.mayComeFromAnother(missing, segment)) return 'leave'
+    const { allowGap, accepted } = this.#options
+    return allowGap || holdAll(accepted, missing) ? 'record' : 'gap'
   }
 }
 

@@ -45,7 +45,10 @@ export type LeftOutListener = (reason: LeftOutReason, position: RecordPosition) 
 type CommitterListener = {
   /** Whether a core is connected to a receiver of a log. */
   isCoreConnected(): boolean
-  /** What the store has, each time that it is looked at: after each commit, and each second while another process may write. */
+  /**
+   * What the store has: after each commit, and each second while this waits for a block or for the lock, or after a fault of the
+   * events that is no gap.
+   */
   onCoverage(coverage: Coverage): void
   onCommit(coverage: Coverage): void
   onLeftOut: LeftOutListener
@@ -62,8 +65,8 @@ type CommitterListener = {
  * | makes the store ready, once | that has succeeded |
  * | waits for a block, without the writer's lock | a log has the next one, or a later one and none may still get it |
  * | waits for the writer's lock | it is the writer |
- * | commits | no block has come for `IDLE_MS`; then it waits for a block again |
- * | after a gap: waits, without the lock | a missing block is there, also in the store, or an operator has accepted all of them |
+ * | commits | no block has come for `IDLE_MS`, and none may come soon; then it waits for a block again |
+ * | after a gap: waits, without the lock | a log or the store has one of the missing blocks, or an operator has accepted all of them |
  * | after another fault of the events: waits, and follows what other processes write to the store | the end of the process |
  * | after a fault of the store or a log: waits a second, without the lock | then it tries again |
  */
@@ -124,7 +127,7 @@ export class LogCommitter {
   }
 
   /**
-   * Commits until the signal is aborted (null), or the store refuses this process (why): its user, its program or its chain.
+   * Commits. Returns null once the signal is aborted, or the error if the store refuses this process: its user, program or chain.
    *
    * @throws {NewerLogError} once a log is of a later version.
    */
@@ -153,7 +156,7 @@ export class LogCommitter {
   async #waitAfter(error: unknown): Promise<void> {
     const { signal } = this.#options
     if (error instanceof GapError) await this.#untilOver(error)
-    // Waiting cannot repair the events; another process may have others of the store.
+    // Trying again cannot repair the events; another process may still write to the store.
     else if (error instanceof EventStreamError) await this.#followOther(signal)
     else if (error instanceof StoreError || isLogFault(error))
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
@@ -174,7 +177,7 @@ export class LogCommitter {
    */
   async #coverageAsWriter(): Promise<Coverage | null> {
     const { store, logger, signal } = this.#options
-    // It does not wait for the lock.
+    // Impatient: it fails at once if another process has the lock.
     const opening = store.openWriter({ signal, onNotice: this.#warn, isImpatient: true })
     this.#isWriter = true
     try {
@@ -210,7 +213,7 @@ export class LogCommitter {
     try {
       await this.#failure.reporting(() => this.#commit(writer))
     } finally {
-      // After another failure, the cause is the same.
+      // If something has failed before, closing fails for the same reason.
       await writer.close().catch((error: Error) => {
         if (this.#failure.message === null) this.#failure.set(error)
       })
@@ -242,7 +245,7 @@ export class LogCommitter {
     const stored = await this.#progress.look()
     if (stored === null || this.#options.signal.aborted) return
     this.#progress.note(stored)
-    this.#failure.otherHasWritten(stored)
+    this.#failure.noteStored(stored)
   }
 
   // Reading and committing
@@ -267,16 +270,19 @@ export class LogCommitter {
     try {
       while (!signal.aborted) {
         refuseSeveralChains(this.#reader.logs)
-        const isMore = await blocks.readPiece()
-        const { fault } = blocks
-        if (!isMore || batches.isDue()) {
+        if (await blocks.readPiece()) {
+          idleSince = performance.now()
+          if (!batches.isDue()) continue
           await batches.commit(blocks.coverage)
-          if (fault === null) this.#failure.clear()
-          else this.#failure.set(fault)
+          this.#failure.clear()
+          continue
         }
-        if (isMore || (fault === null && this.#mayGetMore)) idleSince = performance.now()
-        if (isMore) continue
-        if (performance.now() - idleSince >= IDLE_MS) {
+        await batches.commit(blocks.coverage)
+        const { fault } = blocks
+        if (fault === null) this.#failure.clear()
+        else this.#failure.set(fault)
+        if (fault === null && this.#mayGetMore) idleSince = performance.now()
+        else if (performance.now() - idleSince >= IDLE_MS) {
           if (fault !== null) throw fault
           return
         }
@@ -306,12 +312,13 @@ export class LogCommitter {
       const next = segments.nextAfter(gap.from - 1n, { wantsWhole: true })
       return next === null || next > gap.to
     }
+    const before = this.#progress.height
     let lookedAt = performance.now()
     while (!signal.aborted && isMissing()) {
       await this.#reader.untilChange(signal)
       if (performance.now() - lookedAt < COMMIT_RETRY_MS) continue
       lookedAt = performance.now()
-      if (await this.#progress.isPassedOrAccepted(gap)) {
+      if (await this.#progress.isPassedOrAccepted(gap, before)) {
         segments.tryAgain()
         return
       }

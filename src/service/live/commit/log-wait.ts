@@ -1,4 +1,5 @@
-// Why the next block is not there yet. Damage is named at once; a log that may still get the block, once that has lasted.
+// Why the next block is not there yet: at once because of damage, if no log has a later block; otherwise, once that has lasted, which log
+// may still get it.
 import type { LogReader } from '#core/log/read/log-reader'
 
 /** Once a block has been waited for so long, the log that may still get it is named, milliseconds. */
@@ -27,25 +28,26 @@ export class LogWait {
    */
   look(next: bigint | null): void {
     const { segments, gaps } = this.#reader
-    const later = next === null || segments.find(next) !== null ? null : gaps.laterIn(next)
-    if (next === null || later === null) {
-      this.#waiting = null
-      this.#reason = next === null ? null : this.#damageAt(next)
+    const before = this.#waiting
+    this.#waiting = null
+    this.#reason = null
+    if (next === null || segments.find(next) !== null) return
+    const later = gaps.laterIn(next)
+    if (later === null) {
+      this.#reason = this.#damageAt(next)
       return
     }
     const [log] = gaps.waitsFor(next)
-    if (log === undefined) this.#waiting = null
-    else if (this.#waiting?.next !== next) this.#waiting = { next, since: performance.now() }
-    const isLong = this.#waiting !== null && performance.now() - this.#waiting.since >= LONG_WAIT_MS
-    this.#reason = isLong
-      ? `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
-      : null
+    if (log === undefined) return
+    const since = before?.next === next ? before.since : performance.now()
+    this.#waiting = { next, since }
+    if (performance.now() - since >= LONG_WAIT_MS)
+      this.#reason = `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
   }
 
   /** Why a block cannot be read that the newest segment should have: without a later block, that is no gap yet. */
   #damageAt(next: bigint): string | null {
-    const { segments } = this.#reader
-    const damage = segments.find(next) === null ? segments.reasonFor(next) : null
+    const damage = this.#reader.segments.reasonFor(next)
     return damage === null
       ? null
       : `block ${next} cannot be read: ${damage}; another segment may still get it`

@@ -15,7 +15,7 @@ type NeededBlocksOptions = Omit<AssemblerOptions, 'coverage' | 'first' | 'chainI
 export type LastBlock = { height: bigint; isIncomplete: boolean }
 
 /**
- * The block that a store needs next of event logs: the one after its last block. That one itself, if it is incomplete there, and a log
+ * The block that a store needs next of event logs: the one after its last block, or that itself, if it is incomplete there, and a log
  * has it whole. Null if the store is empty, and no log has a block, or one has not answered yet.
  *
  * @param last null: the store is empty

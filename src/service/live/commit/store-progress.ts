@@ -8,6 +8,7 @@ import { readAcceptedGaps, readCoverage, readStoreHead } from '#core/store/queri
 import type { Query } from '#core/store/queries-protocol'
 import { readStore } from '#core/store/read-store'
 import type { Store } from '#core/store/store'
+import { hasPassed } from './commit-failure.ts'
 import type { LastBlock } from './needed-blocks.ts'
 
 /** A log that is followed by its URL may be of any chain, and nothing says of which it must be. */
@@ -64,10 +65,10 @@ export class StoreProgress {
       return
     }
     // The server at the URL may name any chain.
-    const number = chain === null ? logs.findIndex(({ folder }) => folder === null) + 1 : 0
-    if (number > 0)
+    const index = chain === null ? logs.findIndex(({ folder }) => folder === null) : -1
+    if (index >= 0)
       throw new NoChainError(
-        `log ${number} is followed by its URL, and the store is empty: name its chain with --chain`,
+        `log ${index + 1} is followed by its URL, and the store is empty: name its chain with --chain`,
       )
   }
 
@@ -80,12 +81,15 @@ export class StoreProgress {
     }
   }
 
-  /** Whether the store has passed a gap since it was last seen, or an operator has accepted all of it; false if it cannot be read. */
-  async isPassedOrAccepted(gap: GapError): Promise<boolean> {
-    const seen = this.height
+  /**
+   * Whether the store has got past a gap, or an operator has accepted all of it; false if it cannot be read.
+   *
+   * @param before its last block when the gap was found; null if it had none
+   */
+  async isPassedOrAccepted(gap: GapError, before: bigint | null): Promise<boolean> {
     function* readWhether(): Query<boolean> {
       const head = yield* readStoreHead()
-      if (head !== null && hasPassedGap(gap, BigInt(head.height), seen)) return true
+      if (head !== null && hasPassed(gap, BigInt(head.height), before)) return true
       return holdAll(yield* readAcceptedGaps(), gap)
     }
     try {
@@ -100,14 +104,4 @@ export class StoreProgress {
 function unlessStoreFault<T>(error: unknown, instead: T): T {
   if (error instanceof StoreError || error instanceof StoreUnavailableError) return instead
   throw error
-}
-
-/**
- * Whether a store has got past the first block of a gap.
- *
- * @param height its last block
- * @param before its last block when the gap was found, which may be a part of the first one that is missing; null if it had none
- */
-export function hasPassedGap({ from }: GapError, height: bigint, before: bigint | null): boolean {
-  return height >= from && (before === null || height > before)
 }

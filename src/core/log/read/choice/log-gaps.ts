@@ -44,8 +44,8 @@ export class LogGaps {
     return this.#segments.find(gap === null ? height : gap.to + 1n)
   }
 
-  /** Whether another segment than one that is read has one of some blocks, or a log may still get the first. */
-  areElsewhere({ from, to }: HeightRange, segment: LogSegment): boolean {
+  /** Whether blocks that a segment does not have may come from another one: that has one of them, or a log may still get the first. */
+  mayComeFromAnother({ from, to }: HeightRange, segment: LogSegment): boolean {
     if (this.waitsFor(from).length > 0) return true
     const next = this.#segments.nextAfter(from - 1n, { except: segment })
     return next !== null && next <= to
