@@ -33,13 +33,13 @@ test('Each log with a folder knows the last block of the store, and that it must
   notes.begin()
   const expected = { name: READER, isRequired: true, isClean: false, upgrade: null }
   for (const folder of folders) assert.deepEqual(noteIn(folder), { ...expected, height: null, time: null })
-  notes.stored(at(7n))
+  notes.noteStored(at(7n))
   for (const folder of folders) assert.deepEqual(noteIn(folder), { ...expected, height: 7n, time: 70n })
 })
 
 test('A store of which nothing is known yet does not take back what a log knows', (t) => {
   const folder = logFolder(t)
-  new StoreNotes([followed(folder)], READER, SILENT).stored(at(7n))
+  new StoreNotes([followed(folder)], READER, SILENT).noteStored(at(7n))
   new StoreNotes([followed(folder)], READER, SILENT).begin()
   assert.equal(noteIn(folder)?.height, 7n)
 })
@@ -50,7 +50,7 @@ test('A log that is not there yet is told later, without a warning', (t) => {
   const logger = pino({}, { write: (line) => lines.push(line) })
   const notes = new StoreNotes([followed(folder)], READER, logger)
   notes.begin()
-  notes.stored(at(7n))
+  notes.noteStored(at(7n))
   mkdirSync(readersFolder(folder), { recursive: true })
   notes.tryAgain()
   assert.equal(noteIn(folder)?.height, 7n)
@@ -65,7 +65,7 @@ test('A log that cannot note how far the store is, is reported each time that it
   for (let outage = 1; outage <= 2; outage++) {
     writeFileSync(readers, 'no folder')
     for (let height = 1n; height < 4n; height++) {
-      notes.stored(at(height))
+      notes.noteStored(at(height))
       assert.equal(lines.length, outage)
     }
     rmSync(readers)

@@ -538,9 +538,9 @@ test('Events that cannot be read are reported by block, and those in no block on
   const blocks = blocksFor(readLogs(t, log), () => {}, { stored: storedTo(1), allowGap: true, onWarning })
   while (await blocks.readPiece());
   assert.deepEqual(said, [
-    'live ingestion: an event cannot be read that is in no block, or begins one',
+    'live ingestion: an event outside any block, or the first one of a block, cannot be read',
     'live ingestion: block 3 cannot be read',
-    'live ingestion: an event cannot be read that is in no block, or begins one',
+    'live ingestion: an event outside any block, or the first one of a block, cannot be read',
   ])
 })
 
@@ -600,6 +600,22 @@ test('What a segment does not have is noted from the needed block on, also if it
   const { given, gaps } = await storeAll(reader, { stored: storedTo(3) })
   assert.deepEqual([heightsOf({ given }), gaps], [[6, 7, 8], [{ from: 4n, to: 5n }]])
   assert.equal(reader.segments.find(4n), null)
+})
+
+test('A gap that is allowed is recorded, also if the log that may still get the block stops while that is decided', async (t) => {
+  const log = new MemoryLog()
+  log.seal(1, [2, 14], [...eventsOfBlocks(2, 10), ...eventsOfBlocks(12, 14)])
+  const reader = readLogs(t, log)
+  let asked = 0
+  t.mock.method(reader.gaps, 'waitsFor', () => (asked++ === 0 ? [2] : []))
+  const given: GivenBlock[] = []
+  const blocks = blocksFor(reader, (block) => given.push(block), { stored: storedTo(1), allowGap: true })
+  while (await blocks.readPiece());
+  assert.deepEqual(heightsOf({ given }), [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14])
+  assert.deepEqual(
+    blocks.coverage!.gaps.map(({ from, to }) => [from, to]),
+    [[11n, 11n]],
+  )
 })
 
 describe('A block that a log may still get', () => {

@@ -143,7 +143,7 @@ class Ingestion {
         isCoreConnected: () => this.#reader.logs.some((source) => isHeard(source.receiver())),
         onCoverage: (coverage) => {
           this.#receiver?.pinChain(coverage.chainId)
-          this.#notes.stored(coverage)
+          this.#notes.noteStored(coverage)
         },
         onCommit: (coverage) => listener.onCommit(coverage),
         onLeftOut: (reason, position) => listener.onLeftOut(reason, position),

@@ -41,16 +41,17 @@ export class CommitFailure {
     return this.#message
   }
 
-  /** Does work. An expected error becomes the failure, and is thrown on; instead of one of a reader, its cause is. */
+  /**
+   * Does work. An error of it is thrown on, and becomes the failure, unless it is a mistake of the program, or the store refuses this
+   * process. If the store cannot be read (StoreUnavailableError), that is its cause.
+   */
   async reporting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (thrown) {
-      // A reader's fault, of which the cause is known.
       const { cause } = thrown as Error
       const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
-      const isExpected = error instanceof StoreError || error instanceof EventStreamError || isLogFault(error)
-      if (isExpected && !(error instanceof StoreRefusedError)) this.set(error)
+      if (isFailure(error)) this.set(error)
       throw error
     }
   }
@@ -94,6 +95,11 @@ export class CommitFailure {
   }
 }
 
+function isFailure(error: unknown): error is Error {
+  if (error instanceof StoreRefusedError) return false
+  return error instanceof StoreError || error instanceof EventStreamError || isRetriedFault(error)
+}
+
 /** What an operator can do about events that cannot be ingested, added to the error's message. */
 function remedyOf(error: Error, { segments }: LogReader): string {
   if (error instanceof GapError) {
@@ -107,7 +113,7 @@ function remedyOf(error: Error, { segments }: LogReader): string {
 }
 
 /** Whether an error is a fault of the logs, which says nothing of their events: it is tried again. */
-export function isLogFault(error: unknown): error is LogUnreachableError | SeveralChainsError {
+export function isRetriedFault(error: unknown): error is LogUnreachableError | SeveralChainsError {
   return error instanceof LogUnreachableError || error instanceof SeveralChainsError
 }
 
@@ -115,8 +121,8 @@ export function isLogFault(error: unknown): error is LogUnreachableError | Sever
  * Whether a store has got past the block at which a gap, or a log that cannot be read, stopped a process; false for any other error.
  *
  * @param height its last block
- * @param before its last block when the process stopped; null if it had none. It may be the gap's first block, if the store has only a
- *   part of that
+ * @param before its last block when the process stopped; null if it had none. Equals `gap.from` if the store has
+ *   that block incomplete
  */
 export function hasPassed(error: Error | null, height: bigint, before: bigint | null): boolean {
   if (before !== null && height <= before) return false

@@ -61,9 +61,9 @@ type Decision = 'pass over' | 'leave' | 'record' | 'gap'
  * | record | may be missing (`allowGap`, `accepted`) | reading goes on, and the assembler records them as missing, or incomplete |
  * | gap | are none of these | the GapError |
  *
- * The assembler asks by `mayMiss`, which is true only for *record*. Otherwise it throws a GapError, and `#giveUpGap` decides again.
+ * The assembler asks by `mayMiss`, which is true only for *record*. Otherwise it throws a GapError, and `#giveUpGap` decides.
  * Whenever a segment is left, it is not chosen again for the needed block, or others go first for a minute: so this ends. Random logs
- * are played against these rules in test/log/damaged-logs.test.ts and changing-logs.test.ts.
+ * are played against these rules in test/log/damaged-logs.test.ts and changing-logs.test.ts; more of them are in test/live/log-blocks.test.ts.
  */
 export class LogBlocks {
   readonly #reader: LogReader
@@ -78,6 +78,7 @@ export class LogBlocks {
     this.#reader = reader
     this.#options = options
     this.#cursor = new LogCursor({
+      // Past a gap between segments, its first block makes the assembler ask whether those before it may be missing.
       segmentFor: (height) => reader.gaps.findPastGap(height),
       beginSegment: (segment) => this.#beginSegment(segment),
     })
@@ -137,7 +138,7 @@ export class LogBlocks {
       reading.frames.handOn()
       this.#endSegment(reading)
     } catch (error) {
-      if (isUnreadable(error)) this.#giveUpRest(reading.segment, error)
+      if (isUnreadable(error)) this.#noteRest(reading.segment, error)
       else if (!(error instanceof LeaveSegment)) throw error
       this.#cursor.leave()
     }
@@ -148,7 +149,7 @@ export class LogBlocks {
    *
    * - if they are damaged;
    * - if they cannot be read at the moment, and another segment with the needed block can be: for a minute, others go first;
-   * - if an operator does without the needed block, and what follows can be read (`#giveUpAccepted`).
+   * - if an operator does without the needed block, and what follows can be read (`#noteAccepted`).
    *
    * Otherwise the {@link fault} is set, and the same bytes are read again by the next call.
    *
@@ -159,17 +160,15 @@ export class LogBlocks {
     const segment = this.#cursor.reading?.segment
     if (segment === undefined) throw error
     if (isUnreadable(error)) {
-      this.#giveUpRest(segment, error)
+      this.#noteRest(segment, error)
       this.#cursor.leave()
       return true
     }
     const fault = faultOf(error)
     if (fault === null) throw error
-    // From now on, another one with the block is chosen, if there is one.
+    // Before both questions: from now on, another one with the block is chosen, if there is one.
     this.#reader.segments.noteRefused(segment)
-    let isLeft = this.#isNextAvailable(needed)
-    isLeft ||= this.#giveUpAccepted(segment, needed, fault.message)
-    if (isLeft) {
+    if (this.#isNextAvailable(needed) || this.#noteAccepted(segment, needed, fault.message)) {
       this.#cursor.leave()
       return true
     }
@@ -187,10 +186,10 @@ export class LogBlocks {
   }
 
   /**
-   * Gives up the needed block, and those after it, of a segment that cannot be read at the moment, if an operator has accepted that
-   * they are missing, and what follows them can be read. Returns whether that is so.
+   * If an operator has accepted that the needed block and those after it are missing, and what follows them can be read: notes that a
+   * segment that cannot be read at the moment does not have them. Returns whether that is so.
    */
-  #giveUpAccepted(segment: LogSegment, needed: bigint, reason: string): boolean {
+  #noteAccepted(segment: LogSegment, needed: bigint, reason: string): boolean {
     const accepted = rangeWith(this.#options.accepted, needed)
     if (accepted === null || !this.#isNextAvailable(accepted.to + 1n)) return false
     this.#reader.segments.noteUnreadable(segment, { from: needed, to: accepted.to, reason })
@@ -207,7 +206,7 @@ export class LogBlocks {
   /**
    * Takes an event of the segment that is read, and gives up what it shows to be missing there.
    *
-   * @throws {GapError} as {@link readPiece}, as the other errors of events.
+   * @throws GapError, ChainError and StrictError, as {@link readPiece} says.
    * @throws {LeaveSegment}
    */
   #takeEvent(bytes: Buffer, start: number, end: number, position: RecordPosition): void {
@@ -220,7 +219,7 @@ export class LogBlocks {
         this.#giveUpOpen(reading, error)
       else if (error instanceof GapError) {
         this.#giveUpGap(reading, error)
-        // It may have ended block 1, which was dropped, and begin block 2: it is taken once more, now without an open block.
+        // It may be the beginning of block 2, which was refused because of block 1. That is dropped now.
         this.#takeEvent(bytes, start, end, position)
       } else throw error
     }
@@ -232,7 +231,11 @@ export class LogBlocks {
     return error instanceof ChainError && log.chainId !== null && log.chainId === this.#blocks.chainId
   }
 
-  /** Once all of a segment was handed on: gives up the last blocks that its name promises, and it does not have. */
+  /**
+   * Once all of a segment was handed on: gives up the last blocks that its name promises, and it does not have.
+   *
+   * @throws {LeaveSegment}
+   */
   #endSegment(reading: SegmentReading): void {
     const { segment, frames, isAtEnd } = reading
     // It may have grown since reading began.
@@ -245,7 +248,7 @@ export class LogBlocks {
     if (last === 1n) this.#endBlockOne(reading)
   }
 
-  /** No other segment has the other part of block 1. It is taken with one: a chain may have only that. */
+  /** No other segment has block 1, or it would have been left for that. It is handed on with one part: a chain may have only one. */
   #endBlockOne(reading: SegmentReading): void {
     try {
       this.#blocks.endBlockOne()
@@ -257,7 +260,11 @@ export class LogBlocks {
 
   // What a segment turns out not to have is given up.
 
-  /** Another block comes where the needed one should: that which has begun, or the one after the segment's last. */
+  /**
+   * Another block comes where the needed one should: that which has begun, or the one after the segment's last.
+   *
+   * @throws {LeaveSegment}
+   */
   #giveUpBefore(next: bigint, reading: SegmentReading): void {
     const from = this.#blocks.needed
     if (from !== null && from < next) this.#giveUp({ from, to: next - 1n }, reading)
@@ -270,11 +277,18 @@ export class LogBlocks {
    */
   #giveUpGap(reading: SegmentReading, gap: GapError): void {
     this.#blocks.drop()
-    this.#giveUp(gap, reading)
-    if (this.#decide(gap) !== 'pass over') throw gap
+    const decision = this.#giveUp(gap, reading)
+    // A log may have stopped getting the block since the assembler asked. It is dropped: to be recorded, it is read again.
+    if (decision === 'record') throw new LeaveSegment()
+    if (decision === 'gap') throw gap
   }
 
-  /** An event cannot be read: the block that is open is dropped. If the segment is not left, the next block shows that it is missing. */
+  /**
+   * An event cannot be read: the block that is open is dropped. If the segment is not left, the beginning of the next block shows that
+   * it is missing.
+   *
+   * @throws {LeaveSegment}
+   */
   #giveUpOpen(reading: SegmentReading, { message }: Error): void {
     if (!this.#blocks.isOpen) {
       this.#reportOutside(message)
@@ -291,12 +305,12 @@ export class LogBlocks {
     if (this.#hasReportedOutside) return
     this.#hasReportedOutside = true
     this.#options.logger.warn(
-      `live ingestion: an event cannot be read that is in no block, or begins one: ${reason}`,
+      `live ingestion: an event outside any block, or the first one of a block, cannot be read: ${reason}`,
     )
   }
 
   /** The rest of a segment cannot be read. The caller leaves it. */
-  #giveUpRest(segment: LogSegment, { message: reason }: Error): void {
+  #noteRest(segment: LogSegment, { message: reason }: Error): void {
     const from = this.#blocks.needed
     if (from === null) return
     this.#options.logger.warn(
@@ -306,19 +320,22 @@ export class LogBlocks {
   }
 
   /**
-   * Notes that the segment has none of these blocks, and none between the needed one and them: they would have come first.
+   * Notes that the segment has none of these blocks, nor any from the needed one up to them, which would have come earlier. The needed
+   * block is another one then, if it was the incomplete last one of the store. Returns what is decided.
    *
-   * @throws {LeaveSegment} if that is decided.
+   * @throws {LeaveSegment} if that is to leave.
    */
   #giveUp(
     missing: HeightRange,
     { segment }: SegmentReading,
     reason = `${segment.name} does not have it with all its events`,
-  ): void {
+  ): Exclude<Decision, 'leave'> {
     const { needed } = this.#blocks
     const from = needed !== null && needed < missing.from ? needed : missing.from
     this.#reader.segments.noteUnreadable(segment, { from, to: missing.to, reason })
-    if (this.#decide(missing) === 'leave') throw new LeaveSegment()
+    const decision = this.#decide(missing)
+    if (decision === 'leave') throw new LeaveSegment()
+    return decision
   }
 
   #decide(missing: HeightRange): Decision {

@@ -14,7 +14,7 @@ import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import type { Store, Writer } from '#core/store/store'
 import { refuseSeveralChains } from '../one-chain.ts'
-import { CommitFailure, isLogFault } from './commit-failure.ts'
+import { CommitFailure, isRetriedFault } from './commit-failure.ts'
 import { LogBlocks } from './log-blocks.ts'
 import { LogWait } from './log-wait.ts'
 import { neededBlock } from './needed-blocks.ts'
@@ -46,8 +46,8 @@ type CommitterListener = {
   /** Whether a core is connected to a receiver of a log. */
   isCoreConnected(): boolean
   /**
-   * What the store has: after each commit, and each second while this waits for a block or for the lock, or after a fault of the
-   * events that is no gap.
+   * What the store has: once it is ready, when this becomes the writer, after each commit, and at least once a second while this waits,
+   * but at a gap.
    */
   onCoverage(coverage: Coverage): void
   onCommit(coverage: Coverage): void
@@ -106,7 +106,7 @@ export class LogCommitter {
     return this.#isWriter
   }
 
-  /** Why the next block is waited for, when that was last looked at; null if it is not. */
+  /** What the last {@link lookAtWait} has found; null if nothing is waited for, or not for long yet. */
   get waitReason(): string | null {
     return this.#wait.reason
   }
@@ -121,7 +121,7 @@ export class LogCommitter {
     return neededBlock(this.#progress.last, this.#reader.segments)
   }
 
-  /** Bytes that are not in the store yet, of the log that has the most. */
+  /** Bytes that were not read for the store yet, of the log that has the most. */
   get bytesLeft(): number {
     return bytesAfter(this.#reader.logs, this.#progress.height, this.#blocks?.offset ?? null)
   }
@@ -158,7 +158,7 @@ export class LogCommitter {
     if (error instanceof GapError) await this.#untilOver(error)
     // Trying again cannot repair the events; another process may still write to the store.
     else if (error instanceof EventStreamError) await this.#followOther(signal)
-    else if (error instanceof StoreError || isLogFault(error))
+    else if (error instanceof StoreError || isRetriedFault(error))
       await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
     else throw error
   }
@@ -204,10 +204,9 @@ export class LogCommitter {
 
   /** Becomes the writer, and commits until nothing is left to do. */
   async #openAndCommit(): Promise<void> {
-    const { store, signal } = this.#options
     const writer = await this.#failure.reporting(async () => {
       refuseSeveralChains(this.#reader.logs)
-      return this.#openWriter(store, signal)
+      return this.#openWriter()
     })
     this.#isWriter = true
     try {
@@ -222,7 +221,8 @@ export class LogCommitter {
   }
 
   /** Waits to become the writer. Meanwhile the other one's commits are followed: what it has is needed no more. */
-  async #openWriter(store: Store, signal: AbortSignal): Promise<Writer> {
+  async #openWriter(): Promise<Writer> {
+    const { store, signal } = this.#options
     const done = new AbortController()
     const following = this.#followOther(AbortSignal.any([signal, done.signal]))
     try {
@@ -250,7 +250,7 @@ export class LogCommitter {
 
   // Reading and committing
 
-  /** Commits what the logs have, until the signal is aborted, nothing is left to do for long, or an error occurs. */
+  /** Commits what the logs have, until the signal is aborted, no block has come for `IDLE_MS`, or an error occurs. */
   async #commit(writer: Writer): Promise<void> {
     const { signal, store } = this.#options
     const batches = new BatchWriter(writer, (coverage) => {
@@ -281,8 +281,9 @@ export class LogCommitter {
         const { fault } = blocks
         if (fault === null) this.#failure.clear()
         else this.#failure.set(fault)
-        if (fault === null && this.#mayGetMore) idleSince = performance.now()
-        else if (performance.now() - idleSince >= IDLE_MS) {
+        const isIdle = fault !== null || !this.#mayGetMore
+        if (!isIdle) idleSince = performance.now()
+        if (performance.now() - idleSince >= IDLE_MS) {
           if (fault !== null) throw fault
           return
         }
@@ -290,8 +291,8 @@ export class LogCommitter {
       }
       await batches.commit(blocks.coverage)
     } catch (error) {
-      // The whole blocks before it are good.
-      if (error instanceof EventStreamError || isLogFault(error)) await batches.commit(blocks.coverage)
+      // The whole blocks before it are good. The failure that begins with it counts from them.
+      if (error instanceof EventStreamError || isRetriedFault(error)) await batches.commit(blocks.coverage)
       throw error
     }
   }
@@ -302,8 +303,8 @@ export class LogCommitter {
   }
 
   /**
-   * Waits until a gap is over: an operator has ingested one of the missing blocks, or accepted all of them, or a core has sent one
-   * again; or until the signal is aborted.
+   * Waits until a gap is over: a log has one of the missing blocks whole, the store has got past the first, or an operator has accepted
+   * all of them; or until the signal is aborted.
    */
   async #untilOver(gap: GapError): Promise<void> {
     const { signal } = this.#options

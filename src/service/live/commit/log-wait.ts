@@ -1,5 +1,4 @@
-// Why the next block is not there yet: at once because of damage, if no log has a later block; otherwise, once that has lasted, which log
-// may still get it.
+// Why the next block is not there yet. If no log has a later one: damage, at once. Otherwise: the log that may still get it, after 10 s.
 import type { LogReader } from '#core/log/read/log-reader'
 
 /** Once a block has been waited for so long, the log that may still get it is named, milliseconds. */
@@ -16,7 +15,7 @@ export class LogWait {
     this.#reader = reader
   }
 
-  /** Public; null if nothing is waited for, or not for long yet. */
+  /** Public. Null if nothing is waited for, or a log not for 10 s yet. */
   get reason(): string | null {
     return this.#reason
   }
@@ -45,7 +44,7 @@ export class LogWait {
       this.#reason = `waiting for block ${next} in log ${log}; log ${later.log} continues with ${later.height}`
   }
 
-  /** Why a block cannot be read that the newest segment should have: without a later block, that is no gap yet. */
+  /** Why no segment gives a block, if one that should have it is damaged: without a later block, that is no gap yet. */
   #damageAt(next: bigint): string | null {
     const damage = this.#reader.segments.reasonFor(next)
     return damage === null

@@ -99,13 +99,13 @@ export class NeededBlocks {
   drop(): bigint | null {
     const { pendingHeight } = this.#assembler
     this.#assembler = this.#assemblerAfter(this.coverage)
-    // The other part of it may follow.
+    // The other part may follow: it must not be handed on alone.
     if (pendingHeight === 1n) this.#assembler.missPart()
     return pendingHeight
   }
 
   #assemblerAfter(coverage: Coverage | null): BlockAssembler {
-    // A first block that cannot be read is missing, too.
+    // An empty store begins with the lowest block of the logs, also if that cannot be read: it is a gap then.
     const first = coverage === null ? this.#options.segments.lowest() : null
     return new BlockAssembler({ ...this.#options, coverage, first, chainId: this.#chainId })
   }

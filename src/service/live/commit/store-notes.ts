@@ -34,7 +34,7 @@ export class StoreNotes {
   }
 
   /** The store has these blocks. */
-  stored({ height, timestamp }: Coverage): void {
+  noteStored({ height, timestamp }: Coverage): void {
     this.#store = { height, time: timestamp }
     this.#tell(this.#logs)
   }

@@ -100,7 +100,7 @@ export class StoreProgress {
   }
 }
 
-/** What is taken of a store that cannot be read at the moment. @throws any other error. */
+/** What is taken instead, if an error says that the store cannot be read now. @throws any other error. */
 function unlessStoreFault<T>(error: unknown, instead: T): T {
   if (error instanceof StoreError || error instanceof StoreUnavailableError) return instead
   throw error

@@ -44,7 +44,7 @@ export class LogGaps {
     return this.#segments.find(gap === null ? height : gap.to + 1n)
   }
 
-  /** Whether blocks that a segment does not have may come from another one: that has one of them, or a log may still get the first. */
+  /** Whether another segment has one of some blocks that one does not have, or a log may still get the first of them. */
   mayComeFromAnother({ from, to }: HeightRange, segment: LogSegment): boolean {
     if (this.waitsFor(from).length > 0) return true
     const next = this.#segments.nextAfter(from - 1n, { except: segment })
