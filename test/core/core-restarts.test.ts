@@ -260,6 +260,22 @@ describe('a protocol upgrade without forwarding', () => {
     await stop(second)
   })
 
+  test('is answered by the next process although the announcement was lost with a killed one', async (t) => {
+    const folder = temporaryFolder(t)
+    const [lyra, log] = [join(folder, 'lyra.db'), join(folder, 'log')]
+    const first = await startLive(t, lyra, log)
+    const core = await dial(first.corePort)
+    await core.send(UPGRADE[0]!.slice(0, -1))
+    await untilHeight(first, 590)
+    await until(() => statusOfEventLog(log).receiver?.coreConnected === true, 'the state of the receiver')
+    await kill(first)
+    const second = await startLive(t, lyra, log)
+    const again = messagesTo(await dial(second.corePort))
+    await until(() => again.length === 1, 'the answer of the next process')
+    assert.equal(readyHeightIn(again[0]!), 590n)
+    await stop(second)
+  })
+
   test('is named by /ready, which stays ready, by the status, the log and the metrics', async (t) => {
     const folder = temporaryFolder(t)
     // Blocks of last year: an upgrade explains that none comes.

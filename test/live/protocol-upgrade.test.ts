@@ -30,12 +30,24 @@ type World = {
   commit: (height: number) => void
 }
 
-function worldOf({ height = 5, isLeft = false, earlier = null as UpgradeState | null } = {}): World {
+function worldOf({
+  height = 5,
+  isLeft = false,
+  earlier = null as UpgradeState | null,
+  mayHaveLost = false,
+} = {}): World {
   const { logger, lines } = capturedLog('info')
   const head = { ...HEAD, upgrade: isLeft ? { height: 7n, event: Buffer.alloc(0) } : null }
   const world: World = {
     upgrade: new ProtocolUpgrade(
-      { hasUnanswered: () => world.isUnanswered, logger, writer: { head }, height: BigInt(height), earlier },
+      {
+        hasUnanswered: () => world.isUnanswered,
+        logger,
+        writer: { head },
+        height: BigInt(height),
+        earlier,
+        mayHaveLost,
+      },
       {
         send: (message) => {
           if (world.isConnected) world.sent.push(Number(readyHeightIn(message)))
@@ -112,6 +124,43 @@ describe('A core that waits in a protocol upgrade', () => {
     assert.deepEqual(world.sent, [7])
     const other = worldOf({ isLeft: true, earlier: { ...earlier, height: '6' } })
     assert.ok(other.upgrade.readState()!.since > 1_000)
+  })
+
+  test('is answered after the last block if it begins none, and the announcement may be lost with a killed process', (t: TestContext) => {
+    t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+    const upkeepAfter = (world: World, ms: number) => {
+      t.mock.timers.tick(ms)
+      world.upgrade.upkeep()
+    }
+    const world = worldOf({ height: 7, mayHaveLost: true })
+    upkeepAfter(world, 60_000)
+    assert.deepEqual(world.sent, [])
+    // Once on each connection.
+    for (const sent of [[7], [7, 7]]) {
+      world.upgrade.connected()
+      upkeepAfter(world, LONG_UPGRADE_WAIT_MS - 1)
+      assert.equal(world.sent.length, sent.length - 1)
+      for (let second = 0; second < 3; second++) upkeepAfter(world, 1_000)
+      assert.deepEqual([world.sent, world.upgrade.readState()], [sent, null])
+    }
+    assert.match(world.said(), /if it waits in a protocol upgrade after block 7, .* it is answered/)
+    const isSent = (other: World) => {
+      other.upgrade.connected()
+      upkeepAfter(other, 60_000)
+      return other.sent.length > 0
+    }
+    const [begun, forwarded, announced] = [1, 2, 3].map(() => worldOf({ height: 7, mayHaveLost: true }))
+    begun!.upgrade.begun(8n)
+    forwarded!.isUnanswered = true
+    announced!.upgrade.announced(9n)
+    const others = [
+      worldOf({ height: 7 }),
+      worldOf({ height: -1, mayHaveLost: true }),
+      begun!,
+      forwarded!,
+      announced!,
+    ]
+    assert.deepEqual(others.map(isSent), [false, false, false, false, false])
   })
 
   test('is named once it has waited for long, each upgrade once', (t: TestContext) => {

@@ -20,6 +20,8 @@ type ProtocolUpgradeOptions = {
   height: bigint | null
   /** The state that an earlier process has left; null without one. */
   earlier: UpgradeState | null
+  /** Whether an earlier process was killed while a core was connected: an announcement may be lost. */
+  mayHaveLost: boolean
 }
 
 type ProtocolUpgradeListener = {
@@ -36,6 +38,9 @@ type Pending = { height: bigint; since: number; isAnswered: boolean }
  * Answers the core's announcement of a protocol upgrade, for which it makes no more blocks (docs/events.md, live), once the
  * last block before it is in the log, and every forwarder of the log has been answered by its receiver. It is answered on
  * each connection until a later block begins.
+ *
+ * The core announces it once. If that may have been lost with a process that was killed, a core that connects and begins no block is
+ * told that this is ready after the last block of the log: a core that does not wait, or waits after another one, ignores that.
  */
 export class ProtocolUpgrade {
   readonly #options: ProtocolUpgradeOptions
@@ -46,11 +51,16 @@ export class ProtocolUpgrade {
   #mustRepeat = false
   /** Whether a long wait has been logged. */
   #isNamed = false
+  /** Whether an announcement may be lost: no block has begun since. */
+  #mayHaveLost: boolean
+  /** Since when the core is connected, Unix milliseconds; null without one, and once it was told that this is ready. */
+  #silentSince: number | null = null
 
   constructor(options: ProtocolUpgradeOptions, listener: ProtocolUpgradeListener) {
     this.#options = options
     this.#listener = listener
     this.#loggedHeight = options.height ?? -1n
+    this.#mayHaveLost = options.mayHaveLost
     const { earlier, writer } = options
     const { upgrade } = writer.head
     if (upgrade === null) return
@@ -72,6 +82,7 @@ export class ProtocolUpgrade {
       return
     }
     this.#isNamed = false
+    this.#mayHaveLost = false
     // The core that says so is the one that is connected.
     this.#mustRepeat = false
     this.#pending = { height, since: Date.now(), isAnswered: false }
@@ -84,6 +95,7 @@ export class ProtocolUpgrade {
 
   /** A block has begun: one after the upgrade ends it. */
   begun(height: bigint): void {
+    this.#mayHaveLost = false
     if (this.#pending === null || height <= this.#pending.height) return
     this.#options.logger.info(
       `protocol upgrade after block ${this.#pending.height}: over, block ${height} has begun`,
@@ -102,6 +114,7 @@ export class ProtocolUpgrade {
   /** A core has connected: it may be the one that still waits. */
   connected(): void {
     this.#mustRepeat = true
+    this.#silentSince = Date.now()
   }
 
   /**
@@ -110,7 +123,10 @@ export class ProtocolUpgrade {
   upkeep(): void {
     this.#answerIfReady()
     const state = this.readState()
-    if (state === null) return
+    if (state === null) {
+      if (this.#mayHaveLost) this.#answerLost()
+      return
+    }
     if (this.#pending?.isAnswered === true && this.#mustRepeat && this.#send()) {
       this.#options.logger.info(
         `protocol upgrade after block ${state.height}: the core is answered again on its new connection`,
@@ -137,12 +153,26 @@ export class ProtocolUpgrade {
     this.#listener.onChange()
   }
 
+  /** Answers an announcement that may be lost. Forwarders could not pass it on: with one, it is not answered. */
+  #answerLost(): void {
+    const height = this.#loggedHeight
+    if (this.#silentSince === null || Date.now() - this.#silentSince < LONG_UPGRADE_WAIT_MS) return
+    if (height < 0n || this.#options.hasUnanswered(height) || !this.#sendReady(height)) return
+    this.#silentSince = null
+    this.#options.logger.warn(
+      `the core has begun no block since the receiver was killed: if it waits in a protocol upgrade after block ${height}, of which the announcement is lost, it is answered`,
+    )
+  }
+
   #send(): boolean {
-    const { chainId } = this.#options.writer.head
-    if (chainId === null) return false
-    const isSent = this.#listener.send(encodeDataNodeReady(chainId, this.#pending!.height))
+    const isSent = this.#sendReady(this.#pending!.height)
     this.#mustRepeat = !isSent
     return isSent
+  }
+
+  #sendReady(height: bigint): boolean {
+    const { chainId } = this.#options.writer.head
+    return chainId !== null && this.#listener.send(encodeDataNodeReady(chainId, height))
   }
 }
 

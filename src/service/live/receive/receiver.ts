@@ -189,6 +189,7 @@ export class LogReceiver implements Receiver {
         writer,
         height,
         earlier: earlier?.upgrade ?? null,
+        mayHaveLost: earlier?.coreConnected === true,
       },
       { send: (message) => intake.send(message), onChange },
     )
