@@ -260,7 +260,7 @@ describe('a protocol upgrade without forwarding', () => {
     await stop(second)
   })
 
-  test('is answered by the next process although the announcement was lost with a killed one', async (t) => {
+  test('is answered by a later process although the announcement was lost with a killed one', async (t) => {
     const folder = temporaryFolder(t)
     const [lyra, log] = [join(folder, 'lyra.db'), join(folder, 'log')]
     const first = await startLive(t, lyra, log)
@@ -269,11 +269,15 @@ describe('a protocol upgrade without forwarding', () => {
     await untilHeight(first, 590)
     await until(() => statusOfEventLog(log).receiver?.coreConnected === true, 'the state of the receiver')
     await kill(first)
+    // Somebody sees a core that hangs, and restarts the service before it has answered.
     const second = await startLive(t, lyra, log)
-    const again = messagesTo(await dial(second.corePort))
-    await until(() => again.length === 1, 'the answer of the next process')
-    assert.equal(readyHeightIn(again[0]!), 590n)
+    await dial(second.corePort)
     await stop(second)
+    const third = await startLive(t, lyra, log)
+    const again = messagesTo(await dial(third.corePort))
+    await until(() => again.length === 1, 'the answer of a later process')
+    assert.equal(readyHeightIn(again[0]!), 590n)
+    await stop(third)
   })
 
   test('is named by /ready, which stays ready, by the status, the log and the metrics', async (t) => {

@@ -37,6 +37,8 @@ export type ReceiverState = {
   queueSeconds?: number | null
   /** The protocol upgrade that the core is in; null without one. */
   upgrade: UpgradeState | null
+  /** Present if the core's announcement of an upgrade may be lost with a process that was killed. */
+  mayHaveLostUpgrade?: true
   /** Whether a disk has failed since its start: what the system counts as written may not be on it. */
   hasDiskFault: boolean
   /** Whether a store has ever read the log. */
@@ -112,6 +114,7 @@ const isWritten = isObject({
   failures: isListOf(isText),
   queueSeconds: orNone((value) => isNumber(value) && (value as number) >= 0),
   upgrade: orNull(isUpgradeState),
+  mayHaveLostUpgrade: orNone((value) => value === true),
   hasDiskFault: isFlag,
   hadRequiredReader: isFlag,
   boot: orNull(isText),

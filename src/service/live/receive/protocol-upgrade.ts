@@ -20,7 +20,7 @@ type ProtocolUpgradeOptions = {
   height: bigint | null
   /** The state that an earlier process has left; null without one. */
   earlier: UpgradeState | null
-  /** Whether an earlier process was killed while a core was connected: an announcement may be lost. */
+  /** Whether a process was killed while a core was connected, and no block has begun since: an announcement may be lost. */
   mayHaveLost: boolean
 }
 
@@ -51,7 +51,6 @@ export class ProtocolUpgrade {
   #mustRepeat = false
   /** Whether a long wait has been logged. */
   #isNamed = false
-  /** Whether an announcement may be lost: no block has begun since. */
   #mayHaveLost: boolean
   /** Since when the core is connected, Unix milliseconds; null without one, and once it was told that this is ready. */
   #silentSince: number | null = null
@@ -73,6 +72,11 @@ export class ProtocolUpgrade {
     if (this.#pending === null) return null
     const { height, since, isAnswered } = this.#pending
     return { height: `${height}`, since, waitsFor: isAnswered ? null : this.#waitsFor(height) }
+  }
+
+  /** Whether an announcement may be lost: no block has begun since. */
+  get mayHaveLost(): boolean {
+    return this.#mayHaveLost
   }
 
   /** The core has announced an upgrade after the block of this height. A repeated announcement is answered again. */

@@ -189,7 +189,7 @@ export class LogReceiver implements Receiver {
         writer,
         height,
         earlier: earlier?.upgrade ?? null,
-        mayHaveLost: earlier?.coreConnected === true,
+        mayHaveLost: earlier?.coreConnected === true || earlier?.mayHaveLostUpgrade === true,
       },
       { send: (message) => intake.send(message), onChange },
     )
@@ -305,6 +305,7 @@ export class LogReceiver implements Receiver {
       failures: [writeFault, failure].filter((some) => some !== null),
       ...(fault !== null && { queueSeconds: Number.isFinite(secondsLeft) ? secondsLeft : null }),
       upgrade: parts?.upgrade.readState() ?? null,
+      ...(parts?.upgrade.mayHaveLost === true && { mayHaveLostUpgrade: true }),
       hasDiskFault: this.#hasDiskFault,
       hadRequiredReader: this.#locked.shortener.hadRequiredReader,
     }
