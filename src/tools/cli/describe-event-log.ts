@@ -1,6 +1,7 @@
 import { describeDuration } from '#core/domain/duration'
 import { printable } from '#core/domain/printable'
 import type { EventLogReader, EventLogStatus } from '../status/event-log-status.ts'
+import { describeAnsweredUpgrade } from './describe-status.ts'
 import { formatBytes } from './figures.ts'
 import { table } from './table.ts'
 
@@ -39,9 +40,7 @@ function describeReceiver(receiver: EventLogStatus['receiver']): string {
 }
 
 function describeUpgrade({ height, waitingFor }: NonNullable<EventLogStatus['upgrade']>): string {
-  return waitingFor === null
-    ? `after block ${height}: the core is answered, and goes on once the network has upgraded`
-    : waitingFor
+  return waitingFor ?? describeAnsweredUpgrade(height)
 }
 
 function describeReader({ name, kind, height, behindSeconds }: EventLogReader): string {

@@ -81,9 +81,13 @@ function describeService(service: ServiceStatus): [string, string][] {
   return entries
 }
 
+/** What is said of an upgrade in which the core no longer waits for an answer. */
+export function describeAnsweredUpgrade(height: string): string {
+  return `after block ${height}: the core is answered, and goes on once the network has upgraded`
+}
+
 function describeUpgrade({ height, answered, waitingFor }: NonNullable<ServiceStatus['upgrade']>): string {
-  if (answered)
-    return `after block ${height}: the core is answered, and goes on once the network has upgraded`
+  if (answered) return describeAnsweredUpgrade(height)
   return printable(waitingFor ?? `after block ${height}: the core waits to be answered`)
 }
 

@@ -121,8 +121,8 @@ export function isRetriedFault(error: unknown): error is LogUnreachableError | S
  * Whether a store has got past the block at which a gap, or a log that cannot be read, stopped a process; false for any other error.
  *
  * @param height its last block
- * @param before its last block when the process stopped; null if it had none. Equals `gap.from` if the store has
- *   that block incomplete
+ * @param before its last block when the process stopped; null if it had none. It may be the first block of the gap, if the store has
+ *   that incomplete
  */
 export function hasPassed(error: Error | null, height: bigint, before: bigint | null): boolean {
   if (before !== null && height <= before) return false

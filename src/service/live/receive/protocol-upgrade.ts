@@ -52,7 +52,7 @@ export class ProtocolUpgrade {
   /** Whether a long wait has been logged. */
   #isNamed = false
   #mayHaveLost: boolean
-  /** Since when the core is connected, Unix milliseconds; null without one, and once it was told that this is ready. */
+  /** When the last core has connected, Unix milliseconds; null before the first, and once it was told that this is ready. */
   #silentSince: number | null = null
 
   constructor(options: ProtocolUpgradeOptions, listener: ProtocolUpgradeListener) {
